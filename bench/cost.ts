@@ -12,12 +12,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signedRequest } from '../examples/signing/sign.ts';
-import { priceOf } from './cost/prices.ts';
-import { type Measured, SORTS, type Sort, withTable } from './cost/table.ts';
-import { perMillion, report, type Usage } from './cost/usage.ts';
+import { computePrice } from './cost/prices.ts';
+import { type Measured, replaceTable, SORTS, type Sort } from './cost/table.ts';
+import { printUse, scaleToMillion, type Usage } from './cost/usage.ts';
 import { startSystem } from './system.ts';
-import { setScene } from './traffic/work.ts';
-import { atMost, verdict } from './verdict.ts';
+import { createScene } from './traffic/work.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 3.5;
 /** How often each sort of traffic is gone through: four hundred requests, which is a quiet company's day. */
@@ -32,7 +32,7 @@ const API = { users: 5, groups: 4, newGroup: 1, me: 1, rows: 5, newRow: 1, run: 
 
 const system = await startSystem('bench/metered/worker.ts');
 try {
-  const { tableId, visualizationId, share } = await setScene(system);
+  const { tableId, visualizationId, share } = await createScene(system);
   const token = await system.logIn();
   let turn = 0;
 
@@ -103,20 +103,20 @@ try {
     for (let round = 0; round < ROUNDS[sort]; round += 1) requests += await rounds[sort]();
     const usage = await used();
     const recordsEach = Math.round((usage['objects.records'] ?? 0) / requests);
-    const million = perMillion(usage, requests, usage['objects.records'] ?? 0);
+    const million = scaleToMillion(usage, requests, usage['objects.records'] ?? 0);
     await move();
-    const moving = perMillion(await used(), requests, 0);
+    const moving = scaleToMillion(await used(), requests, 0);
     measured[sort] = { used: million, moving, recordsEach };
-    report(SORTS[sort], million);
-    report(`${SORTS[sort]}, when their records move to R2,`, moving);
-    verdict(
+    printUse(SORTS[sort], million);
+    printUse(`${SORTS[sort]}, when their records move to R2,`, moving);
+    printVerdict(
       `a million ${SORTS[sort]}, by list prices, their records moved to R2 after 90 days`,
-      priceOf(million) + priceOf(moving),
-      atMost(LIMIT),
+      computePrice(million) + computePrice(moving),
+      makeUpperLimit(LIMIT),
       'US dollars',
     );
   }
-  await keep(measured);
+  await writeCosts(measured);
 
   // What is left to the control database, whose one primary answers so many batches a second.
   let refreshToken = '';
@@ -148,8 +148,8 @@ try {
 }
 
 /** Writes what was measured, and what a month of it costs. */
-async function keep(measured: Measured): Promise<void> {
+async function writeCosts(measured: Measured): Promise<void> {
   const operations = join(import.meta.dirname, '../docs/operations.md');
   await writeFile(join(import.meta.dirname, 'cost/measured.json'), `${JSON.stringify(measured, null, 2)}\n`);
-  await writeFile(operations, withTable(await readFile(operations, 'utf8'), measured));
+  await writeFile(operations, replaceTable(await readFile(operations, 'utf8'), measured));
 }

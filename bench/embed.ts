@@ -11,7 +11,7 @@
  * affects all of them.
  */
 import { startSystem } from './system.ts';
-import { atMost, verdict } from './verdict.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const ADDED_MS = 2;
 const RATIO = 1.5;
@@ -20,22 +20,22 @@ const REQUESTS = 100;
 const FEWER_REQUESTS = 20;
 
 /** A query that takes PostgreSQL about 20 ms. */
-const sqlOf = (least: string) =>
+const makeSlowSql = (least: string) =>
   `SELECT (n % 7)::text AS region, sum(n) AS total FROM generate_series(1, 40000) AS n WHERE n >= ${least} GROUP BY 1 ORDER BY 1`;
 
 type Line = 'bare' | 'own' | 'cached' | 'driver' | 'uncached';
 
 const system = await startSystem('bench/embed/worker.ts');
 try {
-  const embed = await anEmbed(60);
-  const uncached = await anEmbed(0);
+  const embed = await createEmbed(60);
+  const uncached = await createEmbed(0);
   let least = 0;
   const lines: Record<Line, () => Promise<void>> = {
-    bare: () => post('/bench/bare', { parameters: { least: 1 } }),
-    own: () => post(`/bench/own${embed}`, { parameters: { least: 1 } }),
-    cached: () => post(embed, { parameters: { least: 1 } }),
-    driver: () => post('/bench/sql', { sql: sqlOf('$1::numeric'), values: [String(++least)] }),
-    uncached: () => post(uncached, { parameters: { least: ++least } }),
+    bare: () => sendPost('/bench/bare', { parameters: { least: 1 } }),
+    own: () => sendPost(`/bench/own${embed}`, { parameters: { least: 1 } }),
+    cached: () => sendPost(embed, { parameters: { least: 1 } }),
+    driver: () => sendPost('/bench/sql', { sql: makeSlowSql('$1::numeric'), values: [String(++least)] }),
+    uncached: () => sendPost(uncached, { parameters: { least: ++least } }),
   };
   const times: Record<Line, number[]> = { bare: [], own: [], cached: [], driver: [], uncached: [] };
   // From here on the result is cached.
@@ -51,15 +51,15 @@ try {
       }
     }
   }
-  report(times);
+  printTimes(times);
 } finally {
   await system.stop();
 }
 
 /** Makes an embedded dashboard with one widget. @returns the path that executes it */
-async function anEmbed(cacheSeconds: number): Promise<string> {
+async function createEmbed(cacheSeconds: number): Promise<string> {
   const parameters = [{ slug: 'least', label: 'Least', kind: 'number' }];
-  const chart = { name: 'Totals', sql: sqlOf('{{least}}'), parameters };
+  const chart = { name: 'Totals', sql: makeSlowSql('{{least}}'), parameters };
   const { _id: visualization_id } = await system.call('POST', '/v1/visualizations', chart);
   const dashboard = await system.call('POST', '/v1/dashboards', {
     name: 'Totals',
@@ -73,14 +73,14 @@ async function anEmbed(cacheSeconds: number): Promise<string> {
   return `/api/embed/d/${token}/execute`;
 }
 
-async function post(path: string, body: object): Promise<void> {
+async function sendPost(path: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(system.baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });
   const text = await response.text();
   if (!response.ok || text.includes('"error"')) throw new Error(`${path} answered ${response.status}: ${text}`);
 }
 
-function report(times: Record<Line, number[]>): void {
+function printTimes(times: Record<Line, number[]>): void {
   const [bare, own, cached, driver, uncached] = ([...Object.values(times)] as number[][]).map(
     (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)],
   ) as [number, number, number, number, number];
@@ -91,6 +91,11 @@ function report(times: Record<Line, number[]>): void {
   line('the same, with the platform in this process', cached);
   line('the SQL through the driver alone', driver);
   line('uncached execution of an embed', uncached, `${(uncached / driver).toFixed(2)} times`);
-  verdict('what a cached execution of an embed adds to a bare Hono route', own - bare, atMost(ADDED_MS), 'ms');
-  verdict('an uncached one, against the same SQL through the driver', uncached / driver, atMost(RATIO));
+  printVerdict(
+    'what a cached execution of an embed adds to a bare Hono route',
+    own - bare,
+    makeUpperLimit(ADDED_MS),
+    'ms',
+  );
+  printVerdict('an uncached one, against the same SQL through the driver', uncached / driver, makeUpperLimit(RATIO));
 }

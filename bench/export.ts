@@ -16,12 +16,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
-import { asCsv } from '../src/modules/managed-tables/row-batches.ts';
-import { fromTable } from '../src/modules/managed-tables/row-pages.ts';
+import { csvSelectList } from '../src/modules/managed-tables/row-batches.ts';
+import { fromSql } from '../src/modules/managed-tables/row-pages.ts';
 import { hasPsql } from './baseline.ts';
 import { type System, startSystem } from './system.ts';
-import { resetPeak, residentMemory } from './usage.ts';
-import { atLeast, atMost, timed, verdict } from './verdict.ts';
+import { readResidentMemory, resetPeak } from './usage.ts';
+import { makeLowerLimit, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
 const ROUNDS = 5;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -40,7 +40,7 @@ const COLUMNS = {
 const NAMES = Object.keys(COLUMNS).join(', ');
 const SHOWN = Object.entries(COLUMNS).map(([name, [type]]) => ({ name, display_name: name, type, nullable: true }));
 
-async function aTable(system: System, name: string, rows: number): Promise<string> {
+async function createTable(system: System, name: string, rows: number): Promise<string> {
   const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns: SHOWN });
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
@@ -59,11 +59,11 @@ const folder = await mkdtemp(join(tmpdir(), 'data-console-export-'));
 const file = join(folder, 'rows.csv');
 const system = await startSystem();
 
-/** What `psql` is asked for, and what an export asks for, there in several batches. */
+/** What `runPsql` is asked for, and what an export asks for, there in several batches. */
 const BARE = `(SELECT id, ${NAMES} FROM public.pedidos ORDER BY id)`;
-const FORMATTED = `(SELECT ${asCsv(SHOWN, false, 'source')} FROM ${fromTable('pedidos')} ORDER BY source.id)`;
+const FORMATTED = `(SELECT ${csvSelectList(SHOWN, false, 'source')} FROM ${fromSql('pedidos')} ORDER BY source.id)`;
 
-async function psql(): Promise<void> {
+async function runPsql(): Promise<void> {
   const command = `\\copy ${BARE} TO '${file}' (FORMAT csv, HEADER)`;
   const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', command]);
   if (status !== 0) throw new Error(String(stderr));
@@ -86,30 +86,30 @@ const node = (selected: string) => {
 };
 
 const token = await system.logIn();
-const ours = (id: string) =>
+const measureOurs = (id: string) =>
   download(`${system.baseUrl}/v1/managed-tables/${id}/export`, { authorization: `Bearer ${token}` });
 
 /** The peak of workerd's memory while it exports. MB. */
-async function peakOf(id: string): Promise<number> {
+async function measurePeak(id: string): Promise<number> {
   const worker = await system.workerd();
   await resetPeak(worker);
-  await ours(id);
-  return (await residentMemory(worker)).peak;
+  await measureOurs(id);
+  return (await readResidentMemory(worker)).peak;
 }
 
 try {
-  const few = await aTable(system, 'poucos', ROWS / 10);
-  const all = await aTable(system, 'pedidos', ROWS);
+  const few = await createTable(system, 'poucos', ROWS / 10);
+  const all = await createTable(system, 'pedidos', ROWS);
   const never = Number.POSITIVE_INFINITY;
   const best = { psql: never, node: never, bare: never, ours: never };
-  await peakOf(few);
-  const peaks = { few: await peakOf(few), all: await peakOf(all) };
+  await measurePeak(few);
+  const peaks = { few: await measurePeak(few), all: await measurePeak(all) };
   for (let round = 1; round <= ROUNDS; round++) {
     const times = {
-      psql: await timed(() => (hasPsql ? psql() : node(BARE))),
-      node: await timed(() => node(FORMATTED)),
-      bare: await timed(() => node(BARE)),
-      ours: await timed(() => ours(all)),
+      psql: await measureMilliseconds(() => (hasPsql ? runPsql() : node(BARE))),
+      node: await measureMilliseconds(() => node(FORMATTED)),
+      bare: await measureMilliseconds(() => node(BARE)),
+      ours: await measureMilliseconds(() => measureOurs(all)),
     };
     console.log(
       `round ${round}: ${Object.entries(times)
@@ -122,14 +122,14 @@ try {
     `peak of workerd: ${peaks.few.toFixed(0)} MB for a tenth of the rows, ${peaks.all.toFixed(0)} MB for all`,
   );
   console.log(`the Node process takes ${best.bare.toFixed(0)} ms where PostgreSQL formats no column`);
-  verdict('1M rows as CSV, against psql \\copy TO', best.psql / best.ours, atLeast(0.5), 'times as fast');
-  verdict(
+  printVerdict('1M rows as CSV, against psql \\copy TO', best.psql / best.ours, makeLowerLimit(0.5), 'times as fast');
+  printVerdict(
     '1M rows as CSV, against a Node process that passes the same COPY on',
     best.node / best.ours,
-    atLeast(0.8),
+    makeLowerLimit(0.8),
     'times as fast',
   );
-  verdict('peak memory of an export of 1M rows, against 100,000', peaks.all / peaks.few, atMost(1.25));
+  printVerdict('peak memory of an export of 1M rows, against 100,000', peaks.all / peaks.few, makeUpperLimit(1.25));
 } finally {
   passesOn.kill();
   await system.stop();

@@ -8,17 +8,17 @@
  * printed beside, as multiples of the distance.
  */
 import { signedRequest } from '../examples/signing/sign.ts';
-import { foundCompanies, queriesOf, sendSigned, usageOf, withEach } from './metered/crowd.ts';
+import { countQueries, createCompanies, forEachConcurrently, readUsage, sendSigned } from './metered/crowd.ts';
 import { type System, startSystem } from './system.ts';
-import { setScene } from './traffic/work.ts';
-import { atMost, verdict } from './verdict.ts';
+import { createScene } from './traffic/work.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const DISTANCES = [0, 60, 150];
 const TRIES = 5;
 const COMPANIES = 1000;
 /** Requests of each company until its key is known, and those that are counted. */
-const BEFORE = 2;
-const COUNTED = 10;
+const WARM_UP_REQUESTS = 2;
+const COUNTED_REQUESTS = 10;
 
 /** The ways of one request: before its handler, in all, and those to Postgres among them; and how long it took (ms). */
 interface Trip {
@@ -37,8 +37,8 @@ try {
 }
 
 async function measureWays({ baseUrl, serviceAccount, ...rest }: System): Promise<void> {
-  const { tableId, share } = await setScene(system);
-  const dashboardId = await sevenCharts(system);
+  const { tableId, share } = await createScene(system);
+  const dashboardId = await createSevenCharts(system);
   const headers = { authorization: `Bearer ${await rest.logIn()}`, 'content-type': 'application/json' };
   const bearer = (path: string) => new Request(baseUrl + path, { headers });
   const requests: Record<string, () => Request | Promise<Request>> = {
@@ -59,7 +59,7 @@ async function measureWays({ baseUrl, serviceAccount, ...rest }: System): Promis
     const trips = new Map<string, Trip>();
     for (const [what, make] of Object.entries(requests)) {
       const tries: Trip[] = [];
-      for (let n = 0; n < TRIES; n += 1) tries.push(await go(await make(), distance));
+      for (let n = 0; n < TRIES; n += 1) tries.push(await sendFromAfar(await make(), distance));
       const least = (member: keyof Trip) => Math.min(...tries.map((trip) => trip[member]));
       const trip = {
         before: least('before'),
@@ -78,7 +78,7 @@ async function measureWays({ baseUrl, serviceAccount, ...rest }: System): Promis
     const of = (what: string) => trips.get(what) as Trip;
     const known = Math.max(of('a signed request').before, of('a bearer request').before);
     const check = (what: string, figure: number, limit: number) =>
-      verdict(`${what}, ${distance} ms away`, figure, atMost(limit), 'in sequence');
+      printVerdict(`${what}, ${distance} ms away`, figure, makeUpperLimit(limit), 'in sequence');
     check('far hops before the handler, of a known principal', known, 1);
     check('far hops before the handler, of one that is not known', of('the first of a session').before, 2);
     check('round trips to Postgres of a page of a table', of('a page of a table').postgres, 4);
@@ -89,7 +89,7 @@ async function measureWays({ baseUrl, serviceAccount, ...rest }: System): Promis
 }
 
 /** Sends a request, with Postgres that far away. */
-async function go(request: Request, distance: number): Promise<Trip> {
+async function sendFromAfar(request: Request, distance: number): Promise<Trip> {
   await system.placePostgres(distance);
   const began = performance.now();
   const answer = await fetch(request);
@@ -101,7 +101,7 @@ async function go(request: Request, distance: number): Promise<Trip> {
 }
 
 /** A dashboard of seven charts that is not cached. */
-async function sevenCharts({ call }: System): Promise<string> {
+async function createSevenCharts({ call }: System): Promise<string> {
   const layout = [];
   for (let n = 0; n < 7; n += 1) {
     const sql = `SELECT regiao, sum(valor) + ${n} AS total FROM vendas GROUP BY 1 ORDER BY 1`;
@@ -113,18 +113,18 @@ async function sevenCharts({ call }: System): Promise<string> {
 
 /** Queries of D1 while a thousand companies send one request after the other, each by a key that is known. */
 async function measureSteadyState({ baseUrl }: System): Promise<void> {
-  const companies = await foundCompanies(baseUrl, COMPANIES, 1);
+  const companies = await createCompanies(baseUrl, COMPANIES, 1);
   const round = () =>
-    withEach(companies, ({ keys: [key] }, n) => sendSigned(baseUrl, key as never, '/bench/signed', n));
-  for (let n = 0; n < BEFORE; n += 1) await round();
-  await usageOf(baseUrl);
-  for (let n = 0; n < COUNTED; n += 1) await round();
-  const queries = queriesOf(await usageOf(baseUrl));
-  const requests = COUNTED * COMPANIES;
-  verdict(
+    forEachConcurrently(companies, ({ keys: [key] }, n) => sendSigned(baseUrl, key as never, '/bench/signed', n));
+  for (let n = 0; n < WARM_UP_REQUESTS; n += 1) await round();
+  await readUsage(baseUrl);
+  for (let n = 0; n < COUNTED_REQUESTS; n += 1) await round();
+  const queries = countQueries(await readUsage(baseUrl));
+  const requests = COUNTED_REQUESTS * COMPANIES;
+  printVerdict(
     'D1 queries per thousand requests of 1,000 companies',
     (queries * 1000) / requests,
-    atMost(1),
+    makeUpperLimit(1),
     `(${queries} for ${requests})`,
   );
 }

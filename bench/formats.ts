@@ -14,8 +14,8 @@ import { type CellObject, utils, write } from '@e965/xlsx';
 import { unzipSync, zipSync } from 'fflate';
 import { PNG } from 'pngjs';
 import { MAX_SIDE } from '../src/formats/image/picture.ts';
-import { orders, ordersWorkbook } from './orders.ts';
-import { atMost, median, verdict } from './verdict.ts';
+import { writeOrdersCsv, writeOrdersWorkbook } from './orders.ts';
+import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const ROUNDS = 3;
 
@@ -28,7 +28,7 @@ interface Run {
 const folder = mkdtempSync(join(tmpdir(), 'formats-'));
 
 /** The median of a reader's runs over a file, by CPU and by memory. */
-function measure(reader: string, path: string): Run {
+function measureReader(reader: string, path: string): Run {
   const runs = Array.from({ length: ROUNDS }, (): Run => {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
@@ -41,13 +41,13 @@ function measure(reader: string, path: string): Run {
   const [{ count }] = runs as [Run];
   return {
     count,
-    seconds: median(runs.map(({ seconds }) => seconds)),
-    megabytes: median(runs.map(({ megabytes }) => megabytes)),
+    seconds: computeMedian(runs.map(({ seconds }) => seconds)),
+    megabytes: computeMedian(runs.map(({ megabytes }) => megabytes)),
   };
 }
 
 /** @param limits the largest ratio to the package's CPU and memory; null for no limit */
-function compare(
+function compareReaders(
   format: string,
   peer: string,
   bytes: Uint8Array,
@@ -55,20 +55,24 @@ function compare(
 ) {
   const path = join(folder, format);
   writeFileSync(path, bytes);
-  const own = measure(`${format} own`, path);
-  const theirs = measure(`${format} ${peer}`, path);
+  const own = measureReader(`${format} own`, path);
+  const theirs = measureReader(`${format} ${peer}`, path);
   if (own.count !== theirs.count) throw new Error(`${format}: ${own.count} is not ${theirs.count}`);
   const figures = ({ seconds, megabytes }: Run) => `${seconds.toFixed(2)} s of CPU, ${megabytes.toFixed(0)} MB`;
   console.log(`${format}, ${(statSync(path).size / 1e6).toFixed(1)} MB: ${figures(own)}; ${peer}: ${figures(theirs)}`);
   if (limits.cpu !== null)
-    verdict(`CPU of reading ${format}, against ${peer}`, own.seconds / theirs.seconds, atMost(limits.cpu));
+    printVerdict(`CPU of reading ${format}, against ${peer}`, own.seconds / theirs.seconds, makeUpperLimit(limits.cpu));
   if (limits.memory !== null) {
-    verdict(`memory of reading ${format}, against ${peer}`, own.megabytes / theirs.megabytes, atMost(limits.memory));
+    printVerdict(
+      `memory of reading ${format}, against ${peer}`,
+      own.megabytes / theirs.megabytes,
+      makeUpperLimit(limits.memory),
+    );
   }
 }
 
 /** The same rows as a workbook of Excel 97 to 2003. */
-function oldWorkbook(csv: Uint8Array): Uint8Array {
+function makeOldWorkbook(csv: Uint8Array): Uint8Array {
   const cells = new TextDecoder()
     .decode(csv)
     .trimEnd()
@@ -79,23 +83,23 @@ function oldWorkbook(csv: Uint8Array): Uint8Array {
 }
 
 /** A picture as large as a logo may be. */
-function picture(): Uint8Array {
+function makePicture(): Uint8Array {
   const png = new PNG({ width: MAX_SIDE, height: MAX_SIDE });
   for (let at = 0; at < png.data.length; at += 1) png.data[at] = (at >> 8) & 0xff;
   return PNG.sync.write(png);
 }
 
 try {
-  const csv = orders(300_000);
-  const workbook = ordersWorkbook(100_000);
-  const parts = Object.entries(unzipSync(ordersWorkbook(30_000)));
+  const csv = writeOrdersCsv(300_000);
+  const workbook = writeOrdersWorkbook(100_000);
+  const parts = Object.entries(unzipSync(writeOrdersWorkbook(30_000)));
   const [, xml] = parts.find(([name]) => name.includes('worksheets/')) as [string, Uint8Array];
-  compare('csv', 'papaparse', csv, { cpu: 0.8, memory: null });
-  compare('xlsx', 'read-excel-file', workbook, { cpu: 1, memory: 0.5 });
-  compare('xls', '@e965/xlsx', oldWorkbook(orders(30_000)), { cpu: null, memory: 0.5 });
-  compare('zip', 'fflate', zipSync({ 'pedidos.csv': csv }), { cpu: 1, memory: null });
-  compare('xml', '@xmldom/xmldom', xml, { cpu: 0.5, memory: 0.5 });
-  compare('png', 'pngjs', picture(), { cpu: 1, memory: 0.75 });
+  compareReaders('csv', 'papaparse', csv, { cpu: 0.8, memory: null });
+  compareReaders('xlsx', 'read-excel-file', workbook, { cpu: 1, memory: 0.5 });
+  compareReaders('xls', '@e965/xlsx', makeOldWorkbook(writeOrdersCsv(30_000)), { cpu: null, memory: 0.5 });
+  compareReaders('zip', 'fflate', zipSync({ 'pedidos.csv': csv }), { cpu: 1, memory: null });
+  compareReaders('xml', '@xmldom/xmldom', xml, { cpu: 0.5, memory: 0.5 });
+  compareReaders('png', 'pngjs', makePicture(), { cpu: 1, memory: 0.75 });
 } finally {
   rmSync(folder, { recursive: true });
 }

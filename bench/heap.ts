@@ -15,7 +15,7 @@ export async function inspect(inspectorPort: number, worker: Worker): Promise<{ 
 }
 
 /** Megabytes that the isolate of the API's Worker retains after a garbage collection, its buffers included. */
-export async function heldMemory(inspectorPort: number): Promise<number> {
+export async function readHeldMemory(inspectorPort: number): Promise<number> {
   const { ask, close } = await inspect(inspectorPort, 'api');
   try {
     // The second collection frees what finalizers of the first released.

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { createClient, withToken } from '../client/client.ts';
-import { orders, ordersLines, writeOrdersParquet } from './orders.ts';
-import { jobWhen, load, type System } from './system.ts';
+import { writeOrdersCsv, writeOrdersNdjson, writeOrdersParquet } from './orders.ts';
+import { loadJob, type System, waitForJob } from './system.ts';
 
 export const MILLION = 1_000_000;
 
@@ -17,7 +17,7 @@ export type Kind = keyof typeof KINDS;
 export async function writeCsv(path: string, rows: number): Promise<void> {
   const file = await open(path, 'w');
   for (let left = rows; left > 0; left -= MILLION) {
-    const csv = orders(Math.min(left, MILLION));
+    const csv = writeOrdersCsv(Math.min(left, MILLION));
     await file.writeFile(left === rows ? csv : csv.subarray(csv.indexOf(10) + 1));
   }
   await file.close();
@@ -25,7 +25,7 @@ export async function writeCsv(path: string, rows: number): Promise<void> {
 
 async function writeLines(path: string, rows: number): Promise<void> {
   const file = await open(path, 'w');
-  for (const lines of ordersLines(rows)) await file.writeFile(lines);
+  for (const lines of writeOrdersNdjson(rows)) await file.writeFile(lines);
   await file.close();
 }
 
@@ -43,10 +43,10 @@ export async function loadByTus(system: System, path: string, table: string) {
   const { _id: jobId } = await api.upload({ name: path.slice(path.lastIndexOf('/') + 1), size, slice });
   const sent = performance.now();
   await system.renewToken();
-  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
+  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
   const read = performance.now();
   await system.renewToken();
-  const done = await load(system, waiting, { display_name: table });
+  const done = await loadJob(system, waiting, { display_name: table });
   const times = { send: sent - began, infer: read - sent, load: performance.now() - read };
   return { ...times, rows: done.progress.rows_processed as number };
 }

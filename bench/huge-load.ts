@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copyPlainly, hasPsql } from './baseline.ts';
 import { KINDS, type Kind, loadByTus, MILLION, writeCsv } from './huge-files.ts';
-import { ORDERS_TABLE, orders } from './orders.ts';
+import { ORDERS_TABLE, writeOrdersCsv } from './orders.ts';
 import { startSystem } from './system.ts';
-import { residentMemory } from './usage.ts';
-import { atMost, verdict } from './verdict.ts';
+import { readResidentMemory } from './usage.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 /** What each kind may take, in times of the baseline. */
 const LIMITS: Record<Kind, number> = { csv: 1.25, ndjson: 2, parquet: 2 };
@@ -36,20 +36,20 @@ try {
     const plain = join(folder, 'rows.csv');
     await write(path, rows);
     if (kind !== 'csv') await writeCsv(plain, rows);
-    const header = new TextDecoder().decode(orders(0)).trim();
+    const header = new TextDecoder().decode(writeOrdersCsv(0)).trim();
     console.log(`${kind}: ${rows.toLocaleString('en')} rows, ${((await stat(path)).size / 1024 ** 3).toFixed(2)} GiB`);
     const copied = await copyPlainly(system, plain, ORDERS_TABLE, header);
     const { rows: loaded, ...times } = await loadByTus(system, path, `pedidos_${kind}`);
     if (loaded !== rows) throw new Error(`loaded ${loaded} rows`);
     const said = Object.entries({ copied, ...times }).map(([name, ms]) => `${name} ${(ms / 1000).toFixed(1)} s`);
     console.log(`  ${said.join(', ')}`);
-    const { peak } = await residentMemory(await system.workerd());
+    const { peak } = await readResidentMemory(await system.workerd());
     console.log(`  peak resident memory of workerd ${peak.toFixed(0)} MB, both Workers and R2's simulator included`);
     const how = hasPsql ? 'psql \\copy' : 'pg-copy-streams';
-    verdict(
+    printVerdict(
       `${kind} by tus, once its bytes are there, against ${how}`,
       (times.infer + times.load) / copied,
-      atMost(LIMITS[kind]),
+      makeUpperLimit(LIMITS[kind]),
     );
     for (const each of new Set([path, plain])) await rm(each);
   }

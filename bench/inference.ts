@@ -7,9 +7,9 @@
  * them and passes on its rows. The limit is 1.5 times its time.
  */
 import { beginInference, finishInference, inferFromBlock } from '../src/modules/uploads/inference/index.ts';
-import { orders } from './orders.ts';
+import { writeOrdersCsv } from './orders.ts';
 import { papaparse } from './papaparse.ts';
-import { atMost, verdict } from './verdict.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 1.5;
 const ROUNDS = 3;
@@ -26,19 +26,22 @@ function infer(bytes: Uint8Array): number {
 }
 
 /** Seconds of one run, which must read every row. */
-function seconds(run: (bytes: Uint8Array) => number, bytes: Uint8Array): number {
+function measureSeconds(run: (bytes: Uint8Array) => number, bytes: Uint8Array): number {
   const started = performance.now();
   const rows = run(bytes);
   if (rows !== ROWS) throw new Error(`${run.name} saw ${rows} rows of ${ROWS}`);
   return (performance.now() - started) / 1000;
 }
 
-const bytes = orders(ROWS);
+const bytes = writeOrdersCsv(ROWS);
 console.log(`${ROWS} rows, nine columns, ${(bytes.length / 1e6).toFixed(0)} MB`);
-const times = Array.from({ length: ROUNDS }, () => [seconds(papaparse, bytes), seconds(infer, bytes)] as const);
+const times = Array.from(
+  { length: ROUNDS },
+  () => [measureSeconds(papaparse, bytes), measureSeconds(infer, bytes)] as const,
+);
 const bare = Math.min(...times.map(([time]) => time));
 const ours = Math.min(...times.map(([, time]) => time));
-const rate = (time: number) => `${time.toFixed(2)} s, ${Math.round(ROWS / time / 1000)}k rows/s`;
-console.log(`papaparse, bare  ${rate(bare)}`);
-console.log(`inference        ${rate(ours)}`);
-verdict('inference over 1M rows, against a bare papaparse pass', ours / bare, atMost(LIMIT));
+const formatRowRate = (time: number) => `${time.toFixed(2)} s, ${Math.round(ROWS / time / 1000)}k rows/s`;
+console.log(`papaparse, bare  ${formatRowRate(bare)}`);
+console.log(`inference        ${formatRowRate(ours)}`);
+printVerdict('inference over 1M rows, against a bare papaparse pass', ours / bare, makeUpperLimit(LIMIT));

@@ -13,22 +13,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { copyPlainly, hasPsql } from './baseline.ts';
-import { ORDERS_TABLE, orders } from './orders.ts';
+import { ORDERS_TABLE, writeOrdersCsv } from './orders.ts';
 import { papaparse } from './papaparse.ts';
-import { jobWhen, load, type System, startSystem, upload } from './system.ts';
-import { cpuSeconds, residentMemory } from './usage.ts';
-import { atLeast, atMost, formatRate, timed, verdict } from './verdict.ts';
+import { loadJob, type System, startSystem, uploadFile, waitForJob } from './system.ts';
+import { readCpuSeconds, readResidentMemory } from './usage.ts';
+import { formatRate, makeLowerLimit, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
 const LOAD_LIMIT = 1.1;
 const INFER_LIMIT = 1.5;
 const ROUNDS = 3;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 
-const csv = orders(ROWS);
+const csv = writeOrdersCsv(ROWS);
 const header = new TextDecoder().decode(csv.subarray(0, csv.indexOf(10)));
 
 /** Process id of the server process for the company's Postgres. */
-async function postmaster(system: System): Promise<number> {
+async function findPostmaster(system: System): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -38,24 +38,24 @@ async function postmaster(system: System): Promise<number> {
 }
 
 /** Times in ms, CPU in seconds. */
-async function ours(system: System, server: number, round: number) {
+async function measureOurs(system: System, server: number, round: number) {
   const worker = await system.workerd();
-  const workerAtFirst = await cpuSeconds(worker);
+  const workerAtFirst = await readCpuSeconds(worker);
   const sent = Date.now();
-  const jobId = await upload(system, new File([csv], 'pedidos.csv', { type: 'text/csv' }));
+  const jobId = await uploadFile(system, new File([csv], 'pedidos.csv', { type: 'text/csv' }));
   const received = Date.now();
-  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
-  const workerInferred = await cpuSeconds(worker);
-  const postgresBefore = await cpuSeconds(server, true);
+  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
+  const workerInferred = await readCpuSeconds(worker);
+  const postgresBefore = await readCpuSeconds(server, true);
   const hereBefore = process.cpuUsage();
   const confirmed = Date.now();
-  const done = await load(system, waiting, { display_name: `pedidos_${round}` });
-  const workerLoaded = await cpuSeconds(worker);
+  const done = await loadJob(system, waiting, { display_name: `pedidos_${round}` });
+  const workerLoaded = await readCpuSeconds(worker);
   const here = process.cpuUsage(hereBefore);
   if (done.progress.rows_processed !== ROWS) throw new Error(`loaded ${done.progress.rows_processed} rows`);
   // The server counts a session's time once the session has ended.
   await new Promise((resolve) => setTimeout(resolve, 500));
-  const postgresLoad = (await cpuSeconds(server, true)) - postgresBefore;
+  const postgresLoad = (await readCpuSeconds(server, true)) - postgresBefore;
   return {
     receive: received - sent,
     infer: Date.parse(waiting.updated_at) - received,
@@ -79,13 +79,13 @@ await writeFile(file, csv);
 const system = await startSystem();
 try {
   console.log(`${ROWS.toLocaleString('en')} rows, nine columns, ${(csv.length / 1e6).toFixed(1)} MB`);
-  const server = await postmaster(system);
+  const server = await findPostmaster(system);
   const never = Number.POSITIVE_INFINITY;
   const best = { papaparse: never, plain: never, receive: never, infer: never, load: never };
   for (let round = 0; round <= ROUNDS; round++) {
-    const bare = await timed(barePass);
+    const bare = await measureMilliseconds(barePass);
     const plain = await copyPlainly(system, file, ORDERS_TABLE, header);
-    const { receive, infer, load, cpu } = await ours(system, server, round);
+    const { receive, infer, load, cpu } = await measureOurs(system, server, round);
     const times = { papaparse: bare, plain, receive, infer, load };
     const said = Object.entries(times).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
     console.log(`${round === 0 ? 'warm-up' : `round ${round}`}: ${said.join(', ')}`);
@@ -101,12 +101,21 @@ try {
     `best: ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'} ${rate(best.plain)}, confirm to done ${rate(best.load)}`,
   );
   console.log(`      papaparse ${rate(best.papaparse)}, upload to waiting_confirm ${rate(best.infer)}`);
-  const { peak } = await residentMemory(await system.workerd());
+  const { peak } = await readResidentMemory(await system.workerd());
   console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
   const loading = best.plain / best.load;
   const inferring = best.infer / best.papaparse;
-  verdict('1M rows from upload to waiting_confirm, against a bare papaparse pass', inferring, atMost(INFER_LIMIT));
-  verdict('1M rows from confirm to done, against psql \\copy', loading, atLeast(LOAD_LIMIT), 'times as fast');
+  printVerdict(
+    '1M rows from upload to waiting_confirm, against a bare papaparse pass',
+    inferring,
+    makeUpperLimit(INFER_LIMIT),
+  );
+  printVerdict(
+    '1M rows from confirm to done, against psql \\copy',
+    loading,
+    makeLowerLimit(LOAD_LIMIT),
+    'times as fast',
+  );
 } finally {
   await system.stop();
   await rm(folder, { recursive: true, force: true });

@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { bundleWorker } from '../local/bundle.ts';
 import type { Run } from './lists/worker.ts';
-import { migrate } from './signed-request/start.ts';
-import { atMost, verdict } from './verdict.ts';
+import { migrateDatabase } from './signed-request/start.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const USERS = 100_000;
 const PER_PAGE = 20;
@@ -48,9 +48,9 @@ const miniflare = new Miniflare(
   }),
 );
 
-async function fill(): Promise<Run['after']> {
+async function fillTables(): Promise<Run['after']> {
   const db = await miniflare.getD1Database('CONTROL_DB', 'bench');
-  await migrate(db);
+  await migrateDatabase(db);
   await db
     .prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USERS})
@@ -80,7 +80,7 @@ async function fill(): Promise<Run['after']> {
 }
 
 /** Milliseconds of one read, averaged over the repeats. */
-async function time(run: Run): Promise<number> {
+async function measureRead(run: Run): Promise<number> {
   const response = await miniflare.dispatchFetch('http://bench/', { method: 'POST', body: JSON.stringify(run) });
   const { milliseconds, rows } = (await response.json()) as { milliseconds: number; rows: number };
   if (rows !== PER_PAGE) throw new Error(`A page of ${rows} rows was read: ${JSON.stringify(run)}`);
@@ -110,13 +110,13 @@ const FIGURES: Figure[] = LISTS.flatMap(({ of, accountId, pages }) =>
 );
 
 try {
-  const shared = { companyId: COMPANY, after: await fill(), repeats: REPEATS };
+  const shared = { companyId: COMPANY, after: await fillTables(), repeats: REPEATS };
   const best = new Map<string, number>();
   let keyset = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
-    keyset = Math.min(keyset, await time({ ...shared, page: null, by: 'created_at' }));
+    keyset = Math.min(keyset, await measureRead({ ...shared, page: null, by: 'created_at' }));
     for (const { what, run } of FIGURES) {
-      best.set(what, Math.min(best.get(what) ?? Number.POSITIVE_INFINITY, await time({ ...shared, ...run })));
+      best.set(what, Math.min(best.get(what) ?? Number.POSITIVE_INFINITY, await measureRead({ ...shared, ...run })));
     }
   }
   const line = (what: string, ms: number, rest = '') =>
@@ -130,12 +130,12 @@ try {
     worst.set(limit, Math.max(worst.get(limit) ?? 0, ratio));
   }
   const ratioOf = (limit: number) => worst.get(limit) as number;
-  verdict(
+  printVerdict(
     'page 1 of 100,000 users in any order, against the bare keyset query',
     ratioOf(FIRST_LIMIT),
-    atMost(FIRST_LIMIT),
+    makeUpperLimit(FIRST_LIMIT),
   );
-  verdict('pages up to the 5,000th, against the same', ratioOf(DEEP_LIMIT), atMost(DEEP_LIMIT));
+  printVerdict('pages up to the 5,000th, against the same', ratioOf(DEEP_LIMIT), makeUpperLimit(DEEP_LIMIT));
 } finally {
   await miniflare.dispose();
   await rm(folder, { recursive: true, force: true });

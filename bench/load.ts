@@ -11,38 +11,38 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copyPlainly, hasPsql } from './baseline.ts';
-import { jobWhen, load, type System, startSystem, upload } from './system.ts';
-import { atLeast, formatRate, verdict } from './verdict.ts';
+import { loadJob, type System, startSystem, uploadFile, waitForJob } from './system.ts';
+import { formatRate, makeLowerLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 0.9;
 const ROUNDS = 5;
 const ROWS = Number(process.argv[2] ?? 300_000);
 
-const two = (number: number): string => String(number).padStart(2, '0');
-const row = (n: number): string =>
+const padToTwo = (number: number): string => String(number).padStart(2, '0');
+const makeRow = (n: number): string =>
   [
     n,
     `"Cliente ${n}, filial ${n % 17}"`,
-    `${n % 9973}.${two(n % 100)}`,
+    `${n % 9973}.${padToTwo(n % 100)}`,
     n % 3 === 0 ? 'true' : 'false',
-    n % 20 === 0 ? '' : `20${two(n % 25)}-${two(1 + (n % 12))}-${two(1 + (n % 28))}`,
-    `2024-${two(1 + (n % 12))}-${two(1 + (n % 28))}T${two(n % 24)}:${two(n % 60)}:${two(n % 59)}Z`,
+    n % 20 === 0 ? '' : `20${padToTwo(n % 25)}-${padToTwo(1 + (n % 12))}-${padToTwo(1 + (n % 28))}`,
+    `2024-${padToTwo(1 + (n % 12))}-${padToTwo(1 + (n % 28))}T${padToTwo(n % 24)}:${padToTwo(n % 60)}:${padToTwo(n % 59)}Z`,
   ].join(',');
 
 const HEADER = 'codigo,nome,valor,ativo,vencimento,criado_em';
-const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => row(n)).join('\n')}\n`);
+const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => makeRow(n)).join('\n')}\n`);
 
 const TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric, ativo boolean,
   vencimento date, criado_em timestamptz)`;
 
 /** Milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps). */
-async function ours(system: System, round: number): Promise<{ infer: number; load: number }> {
+async function measureOurs(system: System, round: number): Promise<{ infer: number; load: number }> {
   const uploaded = performance.now();
-  const jobId = await upload(system, new File([csv], 'carga.csv', { type: 'text/csv' }));
-  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
+  const jobId = await uploadFile(system, new File([csv], 'carga.csv', { type: 'text/csv' }));
+  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
   const inferred = performance.now();
   const confirmed = Date.now();
-  const job = await load(system, waiting, { display_name: `carga_${round}` });
+  const job = await loadJob(system, waiting, { display_name: `carga_${round}` });
   if (job.progress.rows_processed !== ROWS) throw new Error(`loaded ${job.progress.rows_processed} rows`);
   return { infer: inferred - uploaded, load: Date.parse(job.updated_at) - confirmed };
 }
@@ -58,7 +58,7 @@ try {
   );
   for (let round = 0; round <= ROUNDS; round++) {
     const plain = await copyPlainly(system, file, TABLE, HEADER);
-    const { infer, load } = await ours(system, round);
+    const { infer, load } = await measureOurs(system, round);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;
     console.log(
       `${kind}: baseline ${plain.toFixed(0)} ms, confirm to done ${load.toFixed(0)} ms, upload to waiting ${infer.toFixed(0)} ms`,
@@ -69,7 +69,7 @@ try {
   }
   const ratio = bests.plain / bests.load;
   console.log(`best: baseline ${formatRate(ROWS, bests.plain)}, confirm to done ${formatRate(ROWS, bests.load)}`);
-  verdict('300,000 rows from confirm to done, against psql \\copy', ratio, atLeast(LIMIT), 'times as fast');
+  printVerdict('300,000 rows from confirm to done, against psql \\copy', ratio, makeLowerLimit(LIMIT), 'times as fast');
 } finally {
   await system.stop();
   await rm(folder, { recursive: true, force: true });

@@ -9,9 +9,9 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { bundleWorker } from '../local/bundle.ts';
-import { workerdOf } from './signed-request/start.ts';
-import { resetPeak, residentMemory } from './usage.ts';
-import { atMost, verdict } from './verdict.ts';
+import { findWorkerd } from './signed-request/start.ts';
+import { readResidentMemory, resetPeak } from './usage.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..');
 const RECORDS = Number(process.env.LOG_RECORDS ?? 10_000_000);
@@ -40,10 +40,13 @@ const miniflare = new Miniflare(
   }),
 );
 await miniflare.ready;
-const pid = workerdOf(process.pid);
+const pid = findWorkerd(process.pid);
 
 /** Has the Worker do something. @returns what it answers, and the seconds that it took */
-async function ask<T>(command: string, query: Record<string, string> = {}): Promise<{ answer: T; seconds: number }> {
+async function sendCommand<T>(
+  command: string,
+  query: Record<string, string> = {},
+): Promise<{ answer: T; seconds: number }> {
   const began = performance.now();
   const response = await miniflare.dispatchFetch(`http://log/${command}?${new URLSearchParams(query)}`);
   const text = await response.text();
@@ -56,13 +59,13 @@ try {
   let written = 0;
   for (let day = DAYS; day > 0; day -= 1) {
     const query = { day: String(day), from: String((DAYS - day) * count), count: String(count) };
-    written += (await ask<number>('append', query)).answer;
+    written += (await sendCommand<number>('append', query)).answer;
   }
-  verdict('rows written a record', written / RECORDS, atMost(1.2), 'rows');
-  await ask('move');
+  printVerdict('rows written a record', written / RECORDS, makeUpperLimit(1.2), 'rows');
+  await sendCommand('move');
   for (let before = RECORDS; ; ) {
     await sleep(5000);
-    const { answer } = await ask<{ records: number; bytes: number }>('left');
+    const { answer } = await sendCommand<{ records: number; bytes: number }>('left');
     if (answer.records === before && answer.records < RECORDS) {
       console.log(
         `  ${answer.records} records are left in the object: ${(answer.bytes / answer.records).toFixed(0)} bytes each`,
@@ -73,7 +76,7 @@ try {
   }
 
   await resetPeak(pid);
-  const { now: idle } = await residentMemory(pid);
+  const { now: idle } = await readResidentMemory(pid);
   const at = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
   const queries: Record<string, { filter?: object; page?: number; total: number }> = {
     'the first page': { total: RECORDS },
@@ -90,19 +93,19 @@ try {
   };
   for (const [what, { filter, page = 1, total }] of Object.entries(queries)) {
     const query = JSON.stringify({ values: {}, ...filter, page, perPage: 100 });
-    const { answer, seconds } = await ask<{ total: number; records: number }>('list', { query });
+    const { answer, seconds } = await sendCommand<{ total: number; records: number }>('list', { query });
     console.log(`  ${what}: ${answer.total} in all, ${answer.records} shown, ${seconds.toFixed(2)} s`);
     if (!Number.isNaN(total) && answer.total !== total) throw new Error(`${what}: ${total} was expected`);
   }
-  const { answer: exported, seconds } = await ask<number>('export');
+  const { answer: exported, seconds } = await sendCommand<number>('export');
   console.log(`  the export: ${exported} records, ${seconds.toFixed(1)} s`);
-  verdict('records missing in the export', RECORDS - exported, atMost(0), `of ${RECORDS}`);
-  const { peak } = await residentMemory(pid);
+  printVerdict('records missing in the export', RECORDS - exported, makeUpperLimit(0), `of ${RECORDS}`);
+  const { peak } = await readResidentMemory(pid);
   console.log(`  memory of workerd: ${idle.toFixed(0)} MB before, ${peak.toFixed(0)} MB at its peak`);
-  verdict(
+  printVerdict(
     'peak memory of lists, filters and an export, beyond that before',
     Math.max(0, peak - idle),
-    atMost(192),
+    makeUpperLimit(192),
     'MB',
   );
 } finally {

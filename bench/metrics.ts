@@ -8,7 +8,7 @@
  */
 import { Client } from 'pg';
 import { type System, startSystem } from './system.ts';
-import { atMost, median, verdict } from './verdict.ts';
+import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 1.2;
 const ROUNDS = 9;
@@ -49,8 +49,8 @@ const QUESTIONS: Question[] = [
   },
 ];
 
-const column = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
-type Column = ReturnType<typeof column>;
+const makeColumn = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
+type Column = ReturnType<typeof makeColumn>;
 
 async function makeTable(system: System, name: string, columns: Column[]): Promise<void> {
   const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns });
@@ -81,7 +81,7 @@ async function makeItems(system: System): Promise<void> {
   await make('dimension', 'Bench segment', { mapped_columns: ['bench_customers.segment'] });
 }
 
-async function fill(client: Client): Promise<void> {
+async function fillTables(client: Client): Promise<void> {
   await client.query(`INSERT INTO bench_customers (code, segment) SELECT n, 'segment ' || n % 20 FROM generate_series(1, ${ROWS.customers}) AS n;
     INSERT INTO bench_orders (code, customer_code) SELECT n, 1 + n * 7919 % ${ROWS.customers} FROM generate_series(1, ${ROWS.orders}) AS n;
     INSERT INTO bench_lines (order_code, amount) SELECT 1 + n::bigint * 7919 % ${ROWS.orders}, n % 997 + 0.25 FROM generate_series(1, ${ROWS.lines}) AS n`);
@@ -91,19 +91,19 @@ async function fill(client: Client): Promise<void> {
 }
 
 /** The values of an answer, decimals without the digits that only their scale makes. */
-const plain = (rows: unknown[][]): string =>
+const toPlainValues = (rows: unknown[][]): string =>
   JSON.stringify(rows.map(([group, value]) => [group, Number(value).toPrecision(12)]));
 
 const system = await startSystem();
 try {
-  await makeTable(system, 'bench_customers', [column('code', 'integer'), column('segment', 'text')]);
-  await makeTable(system, 'bench_orders', [column('code', 'integer'), column('customer_code', 'integer')]);
-  await makeTable(system, 'bench_lines', [column('order_code', 'integer'), column('amount', 'decimal')]);
+  await makeTable(system, 'bench_customers', [makeColumn('code', 'integer'), makeColumn('segment', 'text')]);
+  await makeTable(system, 'bench_orders', [makeColumn('code', 'integer'), makeColumn('customer_code', 'integer')]);
+  await makeTable(system, 'bench_lines', [makeColumn('order_code', 'integer'), makeColumn('amount', 'decimal')]);
   await makeItems(system);
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
   try {
-    await fill(client);
+    await fillTables(client);
     for (const { what, metrics, byHand } of QUESTIONS) {
       const body = { metrics, dimensions: ['Bench segment'] };
       const { sql, rows } = await system.call('POST', '/api/v1/domain-knowledge/semantic/query', body);
@@ -115,12 +115,12 @@ try {
           const began = performance.now();
           const result = await client.query({ ...statement, rowMode: 'array' });
           if (round > 0) times[index]?.push(performance.now() - began);
-          if (plain(result.rows) !== plain(rows)) throw new Error(`another answer: ${statement.text}`);
+          if (toPlainValues(result.rows) !== toPlainValues(rows)) throw new Error(`another answer: ${statement.text}`);
         }
       }
-      const [ours, ...others] = times.map(median) as [number, ...number[]];
+      const [ours, ...others] = times.map(computeMedian) as [number, ...number[]];
       console.log(`compiled ${ours.toFixed(0)} ms, by hand ${others.map((time) => time.toFixed(0)).join(' and ')} ms`);
-      verdict(`${what}, against the fastest statement by hand`, ours / Math.min(...others), atMost(LIMIT));
+      printVerdict(`${what}, against the fastest statement by hand`, ours / Math.min(...others), makeUpperLimit(LIMIT));
     }
   } finally {
     await client.end();

@@ -1,7 +1,7 @@
 import { type ColumnSource, fileWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
-import { aSheet, type Cell } from '../test/uploads/workbooks.ts';
+import { type Cell, makeSheetWorkbook } from '../test/uploads/workbooks.ts';
 
-/** The columns of {@link orders} in Postgres. */
+/** The columns of {@link writeOrdersCsv} in Postgres. */
 export const ORDERS_TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), pedido bigint, cliente text, cidade text, quantidade bigint,
   valor numeric, pago boolean, vencimento date, criado_em timestamptz, nota text)`;
 
@@ -37,7 +37,7 @@ function* makeOrders(rows: number): Generator<Order> {
 }
 
 /** Orders as CSV, about 99 bytes a row. */
-export function orders(rows: number): Uint8Array<ArrayBuffer> {
+export function writeOrdersCsv(rows: number): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const bytes = new Uint8Array(rows * 110 + 1024);
   let length = 0;
@@ -51,7 +51,7 @@ export function orders(rows: number): Uint8Array<ArrayBuffer> {
 }
 
 /** The same rows as NDJSON, about 190 bytes each, in pieces of many lines. */
-export function* ordersLines(rows: number): Generator<string> {
+export function* writeOrdersNdjson(rows: number): Generator<string> {
   const member = (name: string, value: string): string => {
     if (value === '') return `"${name}":null`;
     return `"${name}":${NUMBERS.has(name) || name === 'pago' ? value : JSON.stringify(value)}`;
@@ -74,7 +74,7 @@ export function writeOrdersParquet(filename: string, rows: number): void {
   let parquet: ParquetWriter | undefined;
   let group: Order[] = [];
   const write = () => {
-    const columnData = columnsOf(group);
+    const columnData = toColumns(group);
     parquet ??= new ParquetWriter({ writer, schema: schemaFromColumnData({ columnData }) });
     parquet.write({ columnData, rowGroupSize: ROW_GROUP });
     group = [];
@@ -87,7 +87,7 @@ export function writeOrdersParquet(filename: string, rows: number): void {
   parquet?.finish();
 }
 
-function columnsOf(orders: Order[]): ColumnSource[] {
+function toColumns(orders: Order[]): ColumnSource[] {
   return HEADER.map((name, at) => {
     const values = orders.map((order) => order[at] as string);
     if (name === 'pedido' || name === 'quantidade') return { name, type: 'INT64', data: values.map(BigInt) };
@@ -104,16 +104,16 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const FORMATS = [14, 22];
 
 /** Days since 1899-12-30, the epoch of workbooks. */
-const serial = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
+const toSerialDate = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
 
 /** The same rows as an Excel workbook, written like Excel does: each text once, timestamps as numbers of days. */
-export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
+export function writeOrdersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
   const places = new Map<string, number>();
   const text = (value: string): Cell => {
     if (!places.has(value)) places.set(value, places.size);
     return { t: 's', v: String(places.get(value)) };
   };
-  const timestamp = (value: string, s: number): Cell => (value === '' ? null : { s, v: String(serial(value)) });
+  const timestamp = (value: string, s: number): Cell => (value === '' ? null : { s, v: String(toSerialDate(value)) });
   const sheet = [
     HEADER.map(text),
     ...makeOrders(rows).map(([number, client, city, quantity, value, paid, due, created, note]): Cell[] => [
@@ -128,5 +128,5 @@ export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
       text(note),
     ]),
   ];
-  return aSheet(sheet, { formats: FORMATS, strings: [...places.keys()].map((value) => `<t>${value}</t>`) });
+  return makeSheetWorkbook(sheet, { formats: FORMATS, strings: [...places.keys()].map((value) => `<t>${value}</t>`) });
 }

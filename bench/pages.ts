@@ -14,7 +14,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../test/pages/chromium.ts';
 import { type System, startSystem } from '../test/pages/system.ts';
 import { send } from '../test/support/send.ts';
-import { atMost, verdict } from './verdict.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_SECONDS = 2;
 const MAX_KB = 90;
@@ -50,7 +50,8 @@ const browser = await chromium.launch({
 });
 try {
   const base = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
-  for (const [what, open] of Object.entries(await doorsOf(system, base))) await measure(browser, what, open);
+  for (const [what, open] of Object.entries(await listDashboardPages(system, base)))
+    await measurePage(browser, what, open);
 } finally {
   await browser.close();
   edge.close();
@@ -58,25 +59,25 @@ try {
 }
 
 /** Brings a page to the door of a dashboard, and tells its address. */
-type Open = (page: Page) => Promise<string>;
+type OpenPage = (page: Page) => Promise<string>;
 
-async function doorsOf({ demo }: System, base: string): Promise<Record<string, Open>> {
+async function listDashboardPages({ demo }: System, base: string): Promise<Record<string, OpenPage>> {
   const at = (url: string) => async () => base + new URL(url).pathname;
   return {
     'an embed': at(demo.embed_url),
     'a public link': at(demo.public_share_url),
-    'the portal': await portal(demo, base),
+    'the portal': await openPortal(demo, base),
   };
 }
 
 /** Signs a member of a context in, and opens the dashboard from there. */
-async function portal(demo: System['demo'], base: string): Promise<Open> {
+async function openPortal(demo: System['demo'], base: string): Promise<OpenPage> {
   const email = 'phone@bench.test';
   const { token } = await send<{ token: string }>(demo.base_url, 'POST', '/v1/auth/login', {
     json: { company_slug: demo.company.slug, ...demo.owner },
   });
   const api = <T>(path: string, json: object) => send<T>(demo.base_url, 'POST', path, { token, json });
-  const target_id = await sharedDashboard(demo);
+  const target_id = await findSharedDashboard(demo);
   const grants = [{ target_type: 'dashboard', target_id, filter_policies: [] }];
   const context = await api<{ id: string }>('/api/v1/share-contexts', { name: 'Bench', grants });
   await api(`/api/v1/share-contexts/${context.id}/members`, { member_type: 'external_email', email });
@@ -84,7 +85,7 @@ async function portal(demo: System['demo'], base: string): Promise<Open> {
     await page.goto(`${base}/portal/${demo.company.slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
-    await page.getByLabel('Code').fill(await codeOf(demo, email));
+    await page.getByLabel('Code').fill(await readMailedCode(demo, email));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /strike/i }).click();
     await page.locator('canvas[aria-label]').first().waitFor();
@@ -93,13 +94,13 @@ async function portal(demo: System['demo'], base: string): Promise<Open> {
 }
 
 /** The id of the dashboard that the demo shares. */
-async function sharedDashboard({ base_url, public_share_url }: System['demo']): Promise<string> {
+async function findSharedDashboard({ base_url, public_share_url }: System['demo']): Promise<string> {
   const token = new URL(public_share_url).pathname.split('/').at(-1);
   const path = `/api/v1/public/shares/${token}/resolve`;
   return (await send<{ dashboard: { id: string } }>(base_url, 'GET', path)).dashboard.id;
 }
 
-async function codeOf({ mailbox_url }: System['demo'], email: string): Promise<string> {
+async function readMailedCode({ mailbox_url }: System['demo'], email: string): Promise<string> {
   for (;;) {
     const mails = (await (await fetch(`${mailbox_url}?${new URLSearchParams({ to: email })}`)).json()) as {
       text: string;
@@ -110,7 +111,7 @@ async function codeOf({ mailbox_url }: System['demo'], email: string): Promise<s
   }
 }
 
-async function measure(by: Browser, what: string, open: Open): Promise<void> {
+async function measurePage(by: Browser, what: string, open: OpenPage): Promise<void> {
   const context = await by.newContext({ ...PHONE, locale: 'en-US' });
   const page = await context.newPage();
   const address = await open(page);
@@ -130,23 +131,23 @@ async function measure(by: Browser, what: string, open: Open): Promise<void> {
     await devtools.send('Network.clearBrowserCache');
     loaded = 0;
     await page.goto(address, { waitUntil: 'commit' });
-    times.push(await firstChart(page));
+    times.push(await measureFirstChart(page));
     sizes.push(loaded);
     await page.goto('about:blank');
   }
   await context.close();
   console.log(`${what}: ${times.map((time) => (time / 1000).toFixed(2)).join(', ')} s`);
-  verdict(
+  printVerdict(
     `the first chart of ${what} on a cold phone, from the first byte`,
     Math.min(...times) / 1000,
-    atMost(MAX_SECONDS),
+    makeUpperLimit(MAX_SECONDS),
     's',
   );
-  verdict(`files of ${what} until then`, Math.max(...sizes) / 1000, atMost(MAX_KB), 'KB gzipped');
+  printVerdict(`files of ${what} until then`, Math.max(...sizes) / 1000, makeUpperLimit(MAX_KB), 'KB gzipped');
 }
 
 /** When the first chart was drawn (ms), once it is. */
-async function firstChart(page: Page): Promise<number> {
+async function measureFirstChart(page: Page): Promise<number> {
   const deadline = Date.now() + 30_000;
   while (Date.now() < deadline) {
     const drawn = await page.evaluate('globalThis.firstChart');

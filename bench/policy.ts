@@ -17,20 +17,20 @@ import { ALL_ACTIONS } from '../src/permissions/actions.ts';
 import { resourceArn } from '../src/permissions/arn.ts';
 import type { PolicyStatement } from '../src/permissions/policy-document.ts';
 import { matches } from '../src/permissions/wildcard.ts';
-import { atLeast, verdict } from './verdict.ts';
+import { makeLowerLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 0.5;
 const STATEMENTS = 200;
 const ROUNDS = 9;
 const COMPANY = '65f000000000000000000001';
-const idOf = (number: number): string => number.toString(16).padStart(24, '0');
+const makeId = (number: number): string => number.toString(16).padStart(24, '0');
 
 /** 200 statements in ten policies: single resources, whole types, whole services; one in ten denies. */
-function sources(): AccessSources {
+function makeSources(): AccessSources {
   const statements = Array.from({ length: STATEMENTS }, (_, number): PolicyStatement => {
     const action = ALL_ACTIONS[(number * 7) % ALL_ACTIONS.length] as Action;
     const service = action.slice(0, action.indexOf(':'));
-    const resources = [resourceArn(action, COMPANY, number % 3 === 0 ? '*' : idOf(number))];
+    const resources = [resourceArn(action, COMPANY, number % 3 === 0 ? '*' : makeId(number))];
     return {
       effect: number % 10 === 9 ? 'Deny' : 'Allow',
       actions: number % 4 === 0 ? [`${service}:*`] : [action, 'users:list'],
@@ -38,21 +38,21 @@ function sources(): AccessSources {
     };
   });
   const policies = Array.from({ length: 10 }, (_, number) => ({
-    id: idOf(number),
+    id: makeId(number),
     document: { version: '2024-01-01' as const, statements: statements.slice(number * 20, number * 20 + 20) },
   }));
-  return { companyId: COMPANY, isOwner: false, groups: [{ id: idOf(1), policies, roles: [], permissions: [] }] };
+  return { companyId: COMPANY, isOwner: false, groups: [{ id: makeId(1), policies, roles: [], permissions: [] }] };
 }
 
 /** The statements in the order for libraries in which the last rule wins: Deny comes last. */
-const inOrder = ({ groups }: AccessSources): PolicyStatement[] =>
+const sortStatements = ({ groups }: AccessSources): PolicyStatement[] =>
   groups
     .flatMap(({ policies }) => policies.flatMap(({ document }) => document.statements))
     .toSorted((a, b) => Number(a.effect === 'Deny') - Number(b.effect === 'Deny'));
 
 /** CASL knows no patterns: actions are expanded, `type/*` is the type, one resource a condition. */
-function casl(from: AccessSources): MongoAbility {
-  const rules = inOrder(from).flatMap(({ effect, actions, resources }) =>
+function createCasl(from: AccessSources): MongoAbility {
+  const rules = sortStatements(from).flatMap(({ effect, actions, resources }) =>
     actions.flatMap((pattern) =>
       resources.map((resource): RawRuleOf<MongoAbility> => {
         const [type, id] = resource.slice(resource.lastIndexOf(':') + 1).split('/') as [string, string];
@@ -80,10 +80,13 @@ e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
 m = keyMatch(r.obj, p.obj) && keyMatch(r.act, p.act)
 `;
 
-async function casbin<E extends Enforcer>(from: AccessSources, make: (...model: unknown[]) => Promise<E>): Promise<E> {
+async function createCasbin<E extends Enforcer>(
+  from: AccessSources,
+  make: (...model: unknown[]) => Promise<E>,
+): Promise<E> {
   const enforcer = await make(newModel(CASBIN_MODEL));
   await enforcer.addPolicies(
-    inOrder(from).flatMap(({ effect, actions, resources }) =>
+    sortStatements(from).flatMap(({ effect, actions, resources }) =>
       actions.flatMap((action) => resources.map((resource) => [resource, action, effect.toLowerCase()])),
     ),
   );
@@ -92,11 +95,11 @@ async function casbin<E extends Enforcer>(from: AccessSources, make: (...model: 
 
 /** 64 questions about users, some with the answer yes. */
 const ACTION: Action = 'users:get';
-const QUESTIONS = Array.from({ length: 64 }, (_, number) => resourceArn(ACTION, COMPANY, idOf(number * 3)));
+const QUESTIONS = Array.from({ length: 64 }, (_, number) => resourceArn(ACTION, COMPANY, makeId(number * 3)));
 
 let sink = 0;
 /** Operations per second of each, the best of several rounds in turns. A call of `run` does `operations`. */
-function rates(...measured: { operations: number; run: () => void }[]): number[] {
+function measureRates(...measured: { operations: number; run: () => void }[]): number[] {
   const best = measured.map(() => 0);
   for (let round = 0; round < ROUNDS; round++) {
     for (const [number, { operations, run }] of measured.entries()) {
@@ -108,14 +111,14 @@ function rates(...measured: { operations: number; run: () => void }[]): number[]
   return best;
 }
 
-const accessSources = sources();
+const accessSources = makeSources();
 const access = compileAccess(accessSources);
 const answers = new Map(QUESTIONS.map((resource) => [resource, decide(access, ACTION, resource)]));
 
-const ability = casl(accessSources);
+const ability = createCasl(accessSources);
 const subjects = QUESTIONS.map((resource) => subject('user', { id: resource.slice(resource.indexOf('/') + 1) }));
-const enforcer = await casbin(accessSources, newEnforcer);
-const cached = await casbin(accessSources, newCachedEnforcer);
+const enforcer = await createCasbin(accessSources, newEnforcer);
+const cached = await createCasbin(accessSources, newCachedEnforcer);
 for (const [number, resource] of QUESTIONS.entries()) {
   const ours = decide(access, ACTION, resource).allowed;
   const theirs = [
@@ -129,9 +132,9 @@ for (const [number, resource] of QUESTIONS.entries()) {
 
 const REPEATS = 40_000;
 const CASL_REPEATS = 4_000;
-const FIRSTS = 5_000;
+const FIRST_DECISIONS = 5_000;
 // Each has a loop of its own: in a shared loop the call would be measured rather than the decision.
-const [map, again, first, caslRate, casbinRate] = rates(
+const [map, again, first, caslRate, casbinRate] = measureRates(
   {
     operations: REPEATS * QUESTIONS.length,
     run() {
@@ -146,9 +149,9 @@ const [map, again, first, caslRate, casbinRate] = rates(
     },
   },
   {
-    operations: FIRSTS,
+    operations: FIRST_DECISIONS,
     run() {
-      for (let i = 0; i < FIRSTS; i++)
+      for (let i = 0; i < FIRST_DECISIONS; i++)
         if (decide(compileAccess(accessSources), ACTION, QUESTIONS[i % 64] as string).allowed) sink += 1;
     },
   },
@@ -184,6 +187,6 @@ console.log(`CASL                     ${perSecond(caslRate)}`);
 console.log(`casbin, cached           ${perSecond(cachedRate)}`);
 console.log(`casbin                   ${perSecond(casbinRate)}`);
 console.log(`compile and decide once  ${(1e6 / first).toFixed(1)} µs for ${STATEMENTS} statements`);
-verdict('decisions over 200 statements, against an interned Map.get', again / map, atLeast(LIMIT));
-verdict('the same, against the faster of casbin and CASL', ahead, atLeast(1));
+printVerdict('decisions over 200 statements, against an interned Map.get', again / map, makeLowerLimit(LIMIT));
+printVerdict('the same, against the faster of casbin and CASL', ahead, makeLowerLimit(1));
 if (sink === 0) throw new Error('Nothing was allowed: what was measured were no decisions.');

@@ -10,9 +10,9 @@
  * as the first one, in insertion order and in that of a column with an index.
  */
 import { Client } from 'pg';
-import { orders } from './orders.ts';
-import { jobWhen, load, startSystem, upload } from './system.ts';
-import { atMost, timed, verdict } from './verdict.ts';
+import { writeOrdersCsv } from './orders.ts';
+import { loadJob, startSystem, uploadFile, waitForJob } from './system.ts';
+import { makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
 const LIMIT = 3;
 const CURSOR_LIMIT = 1.5;
@@ -23,18 +23,18 @@ const ROUNDS = 15;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 
 /** Milliseconds of the fastest run. */
-async function best(run: () => Promise<unknown>): Promise<number> {
+async function measureBest(run: () => Promise<unknown>): Promise<number> {
   let fastest = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round++) fastest = Math.min(fastest, await timed(run));
+  for (let round = 0; round < ROUNDS; round++) fastest = Math.min(fastest, await measureMilliseconds(run));
   return fastest;
 }
 
 const system = await startSystem();
 const postgres = new Client({ connectionString: system.postgresUrl });
 try {
-  const jobId = await upload(system, new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' }));
-  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
-  const { user_table_id: tableId } = await load(system, waiting, { display_name: 'pedidos' });
+  const jobId = await uploadFile(system, new File([writeOrdersCsv(ROWS)], 'pedidos.csv', { type: 'text/csv' }));
+  const waiting = await waitForJob(system, jobId, 'waiting_confirm');
+  const { user_table_id: tableId } = await loadJob(system, waiting, { display_name: 'pedidos' });
   await postgres.connect();
   const read = async (page: number) => {
     const path = `/v1/managed-tables/${tableId}/data?per_page=${PER_PAGE}&page=${page}`;
@@ -53,12 +53,12 @@ try {
   const worst: Record<string, number> = {};
   for (const moment of ['right after the load', 'vacuumed']) {
     if (moment === 'vacuumed') await postgres.query('VACUUM (ANALYZE) public.pedidos');
-    const first = await best(() => read(1));
+    const first = await measureBest(() => read(1));
     console.log(`${moment}: page 1 ${first.toFixed(1)} ms`);
     for (const [name, page] of Object.entries(pages)) {
       const skipped = (page - 1) * PER_PAGE;
-      const walked = await best(() => walk(Math.min(skipped, ROWS - skipped)));
-      const took = await best(() => read(page));
+      const walked = await measureBest(() => walk(Math.min(skipped, ROWS - skipped)));
+      const took = await measureBest(() => read(page));
       console.log(`  ${name} ${took.toFixed(1)} ms, of which the bare walk takes ${walked.toFixed(1)} ms`);
       worst[name] = Math.max(worst[name] ?? 0, (took - walked) / first);
     }
@@ -87,17 +87,21 @@ try {
     let took = Number.POSITIVE_INFINITY;
     // By turns, so that both find the machine alike.
     for (let round = 0; round < ROUNDS; round++) {
-      first = Math.min(first, await timed(() => follow(order, PER_PAGE, null)));
-      took = Math.min(took, await timed(() => follow(order, PER_PAGE, cursor)));
+      first = Math.min(first, await measureMilliseconds(() => follow(order, PER_PAGE, null)));
+      took = Math.min(took, await measureMilliseconds(() => follow(order, PER_PAGE, cursor)));
     }
     console.log(`by cursor${order}: the first page ${first.toFixed(1)} ms, the last one ${took.toFixed(1)} ms`);
     worstCursor = Math.max(worstCursor, took / first);
   }
 
   for (const [name, ratio] of Object.entries(worst)) {
-    verdict(`${name} of 1M rows, less the bare walk along the index, against page 1`, ratio, atMost(LIMIT));
+    printVerdict(
+      `${name} of 1M rows, less the bare walk along the index, against page 1`,
+      ratio,
+      makeUpperLimit(LIMIT),
+    );
   }
-  verdict('the page by cursor that ends 1M rows, against the first', worstCursor, atMost(CURSOR_LIMIT));
+  printVerdict('the page by cursor that ends 1M rows, against the first', worstCursor, makeUpperLimit(CURSOR_LIMIT));
 } finally {
   await postgres.end();
   await system.stop();

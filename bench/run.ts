@@ -43,7 +43,7 @@ const ALL = [
 ];
 
 /** A line printed by `verdict`. */
-const VERDICT = /^([✓✗]) (.+): (-?[\d.]+|NaN) (.*?) ?\((at most|at least) ([\d.]+)\)$/;
+const VERDICT_PATTERN = /^([✓✗]) (.+): (-?[\d.]+|NaN) (.*?) ?\((at most|at least) ([\d.]+)\)$/;
 
 const requestedNames = process.argv.slice(2);
 const unknown = requestedNames.find((name) => !ALL.includes(name));
@@ -56,9 +56,9 @@ if (unknown !== undefined) {
 const figures = new Map<string, string[]>();
 for (const program of requestedNames.length > 0 ? requestedNames : ALL) {
   console.log(`\n── ${program}`);
-  const { lines, code } = await run(program);
+  const { lines, code } = await runProgram(program);
   if (code !== 0) process.exitCode = 1;
-  const verdicts = lines.map((line) => VERDICT.exec(line)).filter((found) => found !== null);
+  const verdicts = lines.map((line) => VERDICT_PATTERN.exec(line)).filter((found) => found !== null);
   const rows = verdicts.map(
     ([, sign, what, figure, unit, words, limit]) =>
       `| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`,
@@ -67,10 +67,10 @@ for (const program of requestedNames.length > 0 ? requestedNames : ALL) {
   const brokeOff = code !== 0 && verdicts.every(([, sign]) => sign === '✓');
   figures.set(program, brokeOff ? [...rows, `| \`${program}\` | broke off | | | ✗ |`] : rows);
 }
-await keep(figures);
+await writeFigures(figures);
 
 /** Runs one program and prints its output. @returns its lines and its exit code */
-function run(program: string): Promise<{ lines: string[]; code: number | null }> {
+function runProgram(program: string): Promise<{ lines: string[]; code: number | null }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(FOLDER, `${program}.ts`)], { stdio: ['ignore', 'pipe', 'inherit'] });
     let printed = '';
@@ -83,7 +83,7 @@ function run(program: string): Promise<{ lines: string[]; code: number | null }>
 }
 
 /** Writes the figures into the README's table between its marks, beside those of other programs. */
-async function keep(fresh: Map<string, string[]>): Promise<void> {
+async function writeFigures(fresh: Map<string, string[]>): Promise<void> {
   const text = await readFile(README, 'utf8');
   const [from, to] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
   const standing = text.slice(from, to).split('\n');

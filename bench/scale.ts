@@ -11,10 +11,17 @@
  * a disk several times that. `SCALE_COMPANIES` sets another number.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { heldMemory } from './heap.ts';
-import { fetchAgain, foundCompanies, queriesOf, sendSigned, usageOf, withEach } from './metered/crowd.ts';
+import { readHeldMemory } from './heap.ts';
+import {
+  countQueries,
+  createCompanies,
+  fetchAgain,
+  forEachConcurrently,
+  readUsage,
+  sendSigned,
+} from './metered/crowd.ts';
 import { startSystem } from './system.ts';
-import { atMost, verdict } from './verdict.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const COMPANIES = Number(process.env.SCALE_COMPANIES ?? 1000);
@@ -29,13 +36,13 @@ const PATHS = ['/bench/signed', '/users?quantity=20', '/bench/signed', '/groups?
 const system = await startSystem('bench/metered/worker.ts');
 try {
   const { baseUrl } = system;
-  const companies = await foundCompanies(baseUrl, COMPANIES, PRINCIPALS);
+  const companies = await createCompanies(baseUrl, COMPANIES, PRINCIPALS);
   // Neighbours are of different companies, as they come in reality.
   const principals = Array.from({ length: PRINCIPALS }, (_, n) =>
     companies.map(({ id, keys }) => ({ id, key: keys[n] })),
   ).flat();
   const round = (turn: number) =>
-    withEach(principals, ({ key }, n) =>
+    forEachConcurrently(principals, ({ key }, n) =>
       sendSigned(baseUrl, key as never, PATHS[(n + turn) % PATHS.length] as string, n % ADDRESSES),
     );
 
@@ -46,14 +53,14 @@ try {
   }
   // What follows the answers is over, so that it is not counted with what comes.
   await sleep(SETTLE_MS);
-  await usageOf(baseUrl);
+  await readUsage(baseUrl);
   const memory: number[] = [await measureHeldMemory()];
   let queries = 0;
   const calls = new Map<string, number>();
   for (let turn = 2; turn < 2 + ROUNDS; turn += 1) {
     await round(turn);
-    const usage = await usageOf(baseUrl);
-    queries += queriesOf(usage);
+    const usage = await readUsage(baseUrl);
+    queries += countQueries(usage);
     for (const [name, count] of Object.entries(usage)) {
       if (name.startsWith('calls ')) calls.set(name, (calls.get(name) ?? 0) + count);
     }
@@ -62,30 +69,30 @@ try {
   }
 
   const requests = ROUNDS * principals.length;
-  verdict(
+  printVerdict(
     'D1 queries per thousand authenticated requests of 10,000 principals',
     (queries * 1000) / requests,
-    atMost(1),
+    makeUpperLimit(1),
     `(${queries} for ${requests})`,
   );
-  verdict(
+  printVerdict(
     'memory that the Worker holds at the end, against that when all are known',
     (memory.at(-1) as number) / (memory[0] as number),
-    atMost(MEMORY_LIMIT),
+    makeUpperLimit(MEMORY_LIMIT),
   );
   const most = (name: string) =>
     Math.max(...[...calls].flatMap(([call, count]) => (call.startsWith(`calls ${name} `) ? count : [])));
   const ofCompany = ROUNDS * PRINCIPALS;
-  verdict(
+  printVerdict(
     'calls of the busiest gate, against the requests of its company',
     most('ORGANIZATION_GATE') / ofCompany,
-    atMost(1),
+    makeUpperLimit(1),
   );
-  verdict('calls of the busiest log, against the same', most('COMPANY_LOG') / ofCompany, atMost(1));
-  verdict(
+  printVerdict('calls of the busiest log, against the same', most('COMPANY_LOG') / ofCompany, makeUpperLimit(1));
+  printVerdict(
     'calls of the busiest limiter of addresses, against the requests of its address',
     most('IP_LIMITER') / (requests / ADDRESSES),
-    atMost(1),
+    makeUpperLimit(1),
   );
 } finally {
   await system.stop();
@@ -94,7 +101,7 @@ try {
 /** What the Worker holds. An isolate at rest does not answer the inspector: it is given something to do meanwhile. */
 async function measureHeldMemory(): Promise<number> {
   let isAnswered = false;
-  const answer = heldMemory(system.inspectorPort).finally(() => {
+  const answer = readHeldMemory(system.inspectorPort).finally(() => {
     isAnswered = true;
   });
   while (!isAnswered) {

@@ -10,10 +10,10 @@
  * all in the same process, for comparison.
  */
 import { type Key, sign } from '../examples/signing/sign.ts';
-import { openLoop } from './signed-request/requests.ts';
+import { sendAtConcurrency } from './signed-request/requests.ts';
 import { startBenchWorker } from './signed-request/start.ts';
-import { cpuSeconds } from './usage.ts';
-import { atMost, verdict } from './verdict.ts';
+import { readCpuSeconds } from './usage.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 2.5;
 const ROUNDS = 8;
@@ -32,24 +32,24 @@ const PATHS = Object.keys(LINES) as Path[];
 
 const worker = await startBenchWorker();
 try {
-  const key = await found();
+  const key = await createOrganization();
   const best = new Map<Path, number>(PATHS.map((path) => [path, Number.POSITIVE_INFINITY]));
   // The first signed request writes to the database that its key was used.
-  await measure(key, '/bench/platform', 1);
+  await measureCpu(key, '/bench/platform', 1);
   // Rounds take turns, and the best of each counts, so that other load on the machine does not distort one of them.
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const path of PATHS) {
       const requests = path === '/bench/platform' ? FEWER_REQUESTS : REQUESTS;
-      best.set(path, Math.min(best.get(path) as number, await measure(key, path, requests)));
+      best.set(path, Math.min(best.get(path) as number, await measureCpu(key, path, requests)));
     }
   }
-  report(best);
+  printBest(best);
 } finally {
   await worker.stop();
 }
 
 /** Creates an organization. @returns the key of its first service account */
-async function found(): Promise<Key> {
+async function createOrganization(): Promise<Key> {
   const owner = { email: 'owner@bench.test', name: 'Olga', password: 'correct-horse-battery' };
   const response = await fetch(`${worker.origin}/admin/organizations`, {
     method: 'POST',
@@ -61,15 +61,15 @@ async function found(): Promise<Key> {
 }
 
 /** Microseconds of CPU that one request to `path` takes. */
-async function measure(key: Key, path: Path, requests: number): Promise<number> {
+async function measureCpu(key: Key, path: Path, requests: number): Promise<number> {
   const url = worker.origin + path;
   const headers = await Promise.all(Array.from({ length: requests }, () => sign(key, 'GET', url)));
-  const before = await cpuSeconds(worker.pid);
-  await openLoop(url, headers);
-  return (((await cpuSeconds(worker.pid)) - before) * 1e6) / requests;
+  const before = await readCpuSeconds(worker.pid);
+  await sendAtConcurrency(url, headers);
+  return (((await readCpuSeconds(worker.pid)) - before) * 1e6) / requests;
 }
 
-function report(best: Map<Path, number>): void {
+function printBest(best: Map<Path, number>): void {
   const bare = best.get('/bench/bare') as number;
   for (const [path, microseconds] of best) {
     console.log(
@@ -77,5 +77,5 @@ function report(best: Map<Path, number>): void {
     );
   }
   const ratio = (best.get('/bench/signed') as number) / bare;
-  verdict('CPU of a signed request with every check, against a bare Hono route', ratio, atMost(LIMIT));
+  printVerdict('CPU of a signed request with every check, against a bare Hono route', ratio, makeUpperLimit(LIMIT));
 }

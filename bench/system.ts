@@ -6,7 +6,7 @@ import type { Key } from '../examples/signing/sign.ts';
 import { bundleWorkers } from '../local/bundle.ts';
 import { startNeonThread } from '../local/neon/thread.ts';
 import { startPostgres } from '../local/postgres.ts';
-import { freePort } from '../local/processes.ts';
+import { findFreePort } from '../local/processes.ts';
 import { openState } from '../local/state.ts';
 import { type LocalWorker, startWorker } from '../local/worker.ts';
 import { tenantNames } from '../src/tenant-sql/roles.ts';
@@ -70,8 +70,8 @@ export async function startSystem(
     postgres,
     testInterface: true,
   });
-  const port = await freePort();
-  const inspectorPort = await freePort();
+  const port = await findFreePort();
+  const inspectorPort = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const variables = {
     ...secrets,
@@ -160,7 +160,7 @@ export async function startSystem(
 const TABLES = '/v1/managed-tables';
 
 /** Uploads a file, with other fields of the form before it. @returns the id of its job */
-export async function upload(
+export async function uploadFile(
   { call }: System,
   file: File,
   fields: Record<string, string> = {},
@@ -173,21 +173,21 @@ export async function upload(
 }
 
 /** Confirms a job that waits, with the columns that were inferred. @returns the job, once it is done */
-export async function load(system: System, { _id, inferred_schema }: Job, fields: object = {}): Promise<Job> {
+export async function loadJob(system: System, { _id, inferred_schema }: Job, fields: object = {}): Promise<Job> {
   const body = { columns: inferred_schema.columns, ...fields };
   await system.call('POST', `${TABLES}/upload-jobs/${_id}/confirm`, body);
-  return jobWhen(system, _id, 'done');
+  return waitForJob(system, _id, 'done');
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
 type Job = any;
 
 /** Polls an upload job until it has the status. */
-export async function jobWhen(system: System, jobId: string, status: string): Promise<Job> {
+export async function waitForJob(system: System, jobId: string, status: string): Promise<Job> {
   for (;;) {
     const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(async (error: Error) => {
       if (error.message.includes('answered 401')) return system.renewToken();
-      return whereBusy(error);
+      return ignoreBusy(error);
     });
     if (job?.status === status) return job;
     if (job?.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
@@ -196,6 +196,6 @@ export async function jobWhen(system: System, jobId: string, status: string): Pr
 }
 
 /** The two Workers share a thread here: while one converts, Postgres can seem away to the other. */
-function whereBusy(error: Error): undefined {
+function ignoreBusy(error: Error): undefined {
   if (!error.message.includes('answered 503')) throw error;
 }

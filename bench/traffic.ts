@@ -12,12 +12,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { signedRequest } from '../examples/signing/sign.ts';
-import { heldMemory } from './heap.ts';
+import { readHeldMemory } from './heap.ts';
 import { type System, startSystem } from './system.ts';
 import { Callers } from './traffic/callers.ts';
-import { automation, person, setScene, uploader, viewer, type Work } from './traffic/work.ts';
-import { residentMemory } from './usage.ts';
-import { atMost, median, verdict } from './verdict.ts';
+import {
+  type Activity,
+  actAsAutomation,
+  actAsPerson,
+  actAsUploader,
+  actAsViewer,
+  createScene,
+} from './traffic/work.ts';
+import { readResidentMemory } from './usage.ts';
+import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MINUTES = Number(process.argv[2] ?? 10);
 const MEMORY_LIMIT = 1.25;
@@ -29,9 +36,9 @@ const SETTLE_MS = 5000;
 
 const system = await startSystem();
 try {
-  const scene = await setScene(system);
+  const scene = await createScene(system);
   const callers = new Callers(system, system.serviceAccount, await system.logIn());
-  const connectionsBefore = await connections(system);
+  const connectionsBefore = await countConnections(system);
   const began = new Date();
   const end = Date.now() + MINUTES * MINUTE_MS;
 
@@ -39,13 +46,23 @@ try {
   const memory: number[] = [];
   const failures: string[] = [];
   await Promise.all([
-    ...[automation(callers), automation(callers), person(callers, scene), person(callers, scene)].map(repeat),
-    ...[viewer(callers, scene), viewer(callers, scene), viewer(callers, scene), uploader(callers)].map(repeat),
+    ...[
+      actAsAutomation(callers),
+      actAsAutomation(callers),
+      actAsPerson(callers, scene),
+      actAsPerson(callers, scene),
+    ].map(repeat),
+    ...[
+      actAsViewer(callers, scene),
+      actAsViewer(callers, scene),
+      actAsViewer(callers, scene),
+      actAsUploader(callers),
+    ].map(repeat),
     watch(),
     keepTime(),
   ]);
 
-  async function repeat(work: Work): Promise<void> {
+  async function repeat(work: Activity): Promise<void> {
     for (let turn = 0; Date.now() < end; turn += 1) {
       await work(turn).catch((error: Error) => {
         failures.push(error.message);
@@ -58,10 +75,10 @@ try {
     // Once there is no traffic, an isolate hears nothing of what its inspector asks.
     for (let sample = 1; Date.now() < end - 2 * SAMPLE_MS; sample += 1) {
       await sleep(SAMPLE_MS);
-      const held = await heldMemory(system.inspectorPort);
+      const held = await readHeldMemory(system.inspectorPort);
       memory.push(held);
       if (sample % 12 > 0) continue;
-      const { now: resident } = await residentMemory(await system.workerd());
+      const { now: resident } = await readResidentMemory(await system.workerd());
       console.log(
         `minute ${sample / 12}: ${callers.answered} answers; the Worker holds ${held.toFixed(1)} MB, workerd ${resident.toFixed(0)} MB`,
       );
@@ -79,10 +96,10 @@ try {
 
   const ended = new Date();
   await sleep(SETTLE_MS);
-  const missing = await auditMissing(callers.answered + signIns, began, ended);
-  const leaked = (await connections(system)) - connectionsBefore;
+  const missing = await countMissingAudit(callers.answered + signIns, began, ended);
+  const leaked = (await countConnections(system)) - connectionsBefore;
   const fifth = memory.length / 5;
-  const growth = median(memory.slice(-fifth)) / median(memory.slice(fifth, 2 * fifth));
+  const growth = computeMedian(memory.slice(-fifth)) / computeMedian(memory.slice(fifth, 2 * fifth));
 
   let refused = 0;
   const said = [...failures];
@@ -95,17 +112,26 @@ try {
     said.push(...surprises);
   }
   for (const what of said) console.log(`  ${what}`);
-  verdict('answers to mixed traffic that were not a success', refused, atMost(0), `of ${callers.answered}`);
-  verdict('uploads amid it that went wrong', failures.length, atMost(0), 'in all');
-  verdict('connections to Postgres left over', leaked, atMost(0), 'in all');
-  verdict('audit records missing', Math.abs(missing), atMost(0), `of ${callers.answered}`);
-  verdict('memory that the Worker holds in the last fifth, against the second', growth, atMost(MEMORY_LIMIT));
+  printVerdict(
+    'answers to mixed traffic that were not a success',
+    refused,
+    makeUpperLimit(0),
+    `of ${callers.answered}`,
+  );
+  printVerdict('uploads amid it that went wrong', failures.length, makeUpperLimit(0), 'in all');
+  printVerdict('connections to Postgres left over', leaked, makeUpperLimit(0), 'in all');
+  printVerdict('audit records missing', Math.abs(missing), makeUpperLimit(0), `of ${callers.answered}`);
+  printVerdict(
+    'memory that the Worker holds in the last fifth, against the second',
+    growth,
+    makeUpperLimit(MEMORY_LIMIT),
+  );
 } finally {
   await system.stop();
 }
 
 /** The number of connections to the company's Postgres. */
-async function connections({ postgresUrl }: System): Promise<number> {
+async function countConnections({ postgresUrl }: System): Promise<number> {
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
   const { rows } = await client.query(
@@ -116,7 +142,7 @@ async function connections({ postgresUrl }: System): Promise<number> {
 }
 
 /** The number of requests in a time range without an audit record, after the queue had time to deliver it. */
-async function auditMissing(sent: number, from: Date, to: Date): Promise<number> {
+async function countMissingAudit(sent: number, from: Date, to: Date): Promise<number> {
   const query = `from=${from.toISOString()}&to=${to.toISOString()}&quantity=1`;
   const patience = Date.now() + AUDIT_PATIENCE_MS;
   for (;;) {

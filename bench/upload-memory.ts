@@ -9,10 +9,10 @@
  * The limits are 1.5 times the bare put, and 0.8 times `formData()`; for the larger file 1.25 times the smaller one.
  * Needs Linux.
  */
-import { jobWhen, load, type System, startSystem, upload } from './system.ts';
-import { csvOf } from './upload-memory/csv.ts';
-import { resetPeak, residentMemory } from './usage.ts';
-import { atMost, verdict } from './verdict.ts';
+import { loadJob, type System, startSystem, uploadFile, waitForJob } from './system.ts';
+import { makeCsv } from './upload-memory/csv.ts';
+import { readResidentMemory, resetPeak } from './usage.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const PUT_LIMIT = 1.5;
 const FORM_DATA_LIMIT = 0.8;
@@ -20,46 +20,46 @@ const GROWTH_LIMIT = 1.25;
 const MEGABYTE = 1_000_000;
 
 /** Peak memory while a new process stores a body. */
-async function receiving(system: System, store: () => Promise<unknown>): Promise<number> {
+async function measureReceiving(system: System, store: () => Promise<unknown>): Promise<number> {
   await system.restart();
   await system.call('GET', '/v1/managed-tables/status');
   await resetPeak(await system.workerd());
   await store();
-  return (await residentMemory(await system.workerd())).peak;
+  return (await readResidentMemory(await system.workerd())).peak;
 }
 
 /** Peak memory while a new process analyses and loads a file. */
-async function working(system: System, csv: File, name: string): Promise<number> {
-  const jobId = await upload(system, csv);
+async function measureWorking(system: System, csv: File, name: string): Promise<number> {
+  const jobId = await uploadFile(system, csv);
   const { company_id: companyId } = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`);
   await system.restart();
   await resetPeak(await system.workerd());
   // The local queue is in memory: the restart lost the job's message.
   await system.call('POST', '/bench/message', { type: 'upload.analyse', companyId, jobId });
-  await load(system, await jobWhen(system, jobId, 'waiting_confirm'), { display_name: name });
-  return (await residentMemory(await system.workerd())).peak;
+  await loadJob(system, await waitForJob(system, jobId, 'waiting_confirm'), { display_name: name });
+  return (await readResidentMemory(await system.workerd())).peak;
 }
 
 const system = await startSystem('bench/upload-memory/worker.ts');
 try {
-  const large = csvOf(100 * MEGABYTE);
-  const put = await receiving(system, () => system.call('POST', '/bench/put', large));
-  const received = await receiving(system, () => upload(system, large));
+  const large = makeCsv(100 * MEGABYTE);
+  const put = await measureReceiving(system, () => system.call('POST', '/bench/put', large));
+  const received = await measureReceiving(system, () => uploadFile(system, large));
   const form = new FormData();
   form.append('files', large);
-  const parsed = await receiving(system, () => system.call('POST', '/bench/form', form));
+  const parsed = await measureReceiving(system, () => system.call('POST', '/bench/form', form));
   const megabytes = (figure: number) => `${figure.toFixed(0)} MB`;
   console.log(
     `receiving 100 MB: bare put ${megabytes(put)}, upload ${megabytes(received)}, formData() ${megabytes(parsed)}`,
   );
-  verdict('peak memory of receiving 100 MB, against a bare R2.put', received / put, atMost(PUT_LIMIT));
-  verdict('the same, against formData()', received / parsed, atMost(FORM_DATA_LIMIT));
+  printVerdict('peak memory of receiving 100 MB, against a bare R2.put', received / put, makeUpperLimit(PUT_LIMIT));
+  printVerdict('the same, against formData()', received / parsed, makeUpperLimit(FORM_DATA_LIMIT));
 
-  const small = await working(system, csvOf(25 * MEGABYTE), 'pequena');
-  const big = await working(system, large, 'grande');
+  const small = await measureWorking(system, makeCsv(25 * MEGABYTE), 'pequena');
+  const big = await measureWorking(system, large, 'grande');
   const growth = big / small;
   console.log(`analysing and loading: 25 MB ${small.toFixed(0)} MB, 100 MB ${big.toFixed(0)} MB`);
-  verdict('peak memory of the work on 100 MB, against that on 25 MB', growth, atMost(GROWTH_LIMIT));
+  printVerdict('peak memory of the work on 100 MB, against that on 25 MB', growth, makeUpperLimit(GROWTH_LIMIT));
 } finally {
   await system.stop();
 }

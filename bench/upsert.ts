@@ -10,32 +10,32 @@
 import { spawnSync } from 'node:child_process';
 import { Client } from 'pg';
 import { hasPsql } from './baseline.ts';
-import { jobWhen, load, type System, startSystem, upload } from './system.ts';
-import { atLeast, verdict } from './verdict.ts';
+import { loadJob, type System, startSystem, uploadFile, waitForJob } from './system.ts';
+import { makeLowerLimit, printVerdict } from './verdict.ts';
 
 const LIMIT = 0.5;
 const ROUNDS = 3;
 const ROWS = Number(process.argv[2] ?? 300_000);
 
 const HEADER = 'codigo,nome,valor';
-const rowsFrom = (from: number, mark: string): string =>
+const makeRows = (from: number, mark: string): string =>
   Array.from({ length: ROWS }, (_, n) => `${from + n},"Cliente ${from + n} ${mark}",${(from + n) % 9973}.25`).join(
     '\n',
   );
-const BEFORE = `${HEADER}\n${rowsFrom(0, 'antes')}\n`;
-const AFTER = `${HEADER}\n${rowsFrom(ROWS / 2, 'depois')}\n`;
+const BEFORE = `${HEADER}\n${makeRows(0, 'antes')}\n`;
+const AFTER = `${HEADER}\n${makeRows(ROWS / 2, 'depois')}\n`;
 
 /** Uploads a file. @returns its job, once it waits */
-async function infer(system: System, csv: string, fields?: Record<string, string>, table?: string) {
-  const jobId = await upload(system, new File([csv], 'carga.csv', { type: 'text/csv' }), fields, table);
-  return jobWhen(system, jobId, 'waiting_confirm');
+async function uploadAndInfer(system: System, csv: string, fields?: Record<string, string>, table?: string) {
+  const jobId = await uploadFile(system, new File([csv], 'carga.csv', { type: 'text/csv' }), fields, table);
+  return waitForJob(system, jobId, 'waiting_confirm');
 }
 
 const UPSERT = `INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM baseline_staged
   ON CONFLICT (codigo) DO UPDATE SET nome = excluded.nome, valor = excluded.valor`;
 
 /** Milliseconds of the upsert in SQL; its tables are made from those of the API, before and after. */
-async function plainly(system: System, before: string, after: string): Promise<number> {
+async function measurePlainUpsert(system: System, before: string, after: string): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
   try {
@@ -60,16 +60,16 @@ async function plainly(system: System, before: string, after: string): Promise<n
 const system = await startSystem();
 try {
   const best = { plain: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
-  await load(system, await infer(system, AFTER), { display_name: 'depois' });
+  await loadJob(system, await uploadAndInfer(system, AFTER), { display_name: 'depois' });
   for (let round = 0; round <= ROUNDS; round++) {
     const name = `antes_${round}`;
-    const made = await load(system, await infer(system, BEFORE), { display_name: name });
-    const plain = await plainly(system, name, 'depois');
+    const made = await loadJob(system, await uploadAndInfer(system, BEFORE), { display_name: name });
+    const plain = await measurePlainUpsert(system, name, 'depois');
     const table = `/v1/managed-tables/${made.user_table_id}`;
     await system.call('POST', `${table}/indexes`, { columns: ['codigo'], unique: true });
-    const waiting = await infer(system, AFTER, { mode: 'upsert', key: 'codigo' }, table);
+    const waiting = await uploadAndInfer(system, AFTER, { mode: 'upsert', key: 'codigo' }, table);
     const began = Date.now();
-    const job = await load(system, waiting);
+    const job = await loadJob(system, waiting);
     const milliseconds = Date.parse(job.updated_at) - began;
     const half = ROWS / 2;
     if (job.result.inserted !== half || job.result.updated !== half) throw new Error(JSON.stringify(job.result));
@@ -81,7 +81,7 @@ try {
     best.ours = Math.min(best.ours, milliseconds);
   }
   const what = 'an upsert of 300,000 rows from confirm to done, against INSERT … ON CONFLICT from a staging table';
-  verdict(what, best.plain / best.ours, atLeast(LIMIT), 'times as fast');
+  printVerdict(what, best.plain / best.ours, makeLowerLimit(LIMIT), 'times as fast');
 } finally {
   await system.stop();
 }

@@ -1,10 +1,10 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 
 /** Clock ticks a second in /proc; 100 on all common Linux systems. */
-const TICKS = 100;
+const TICKS_PER_SECOND = 100;
 
 /** Seconds of CPU that a process has used so far; including its ended children, if asked. Needs Linux. */
-export async function cpuSeconds(pid: number, withChildren = false): Promise<number> {
+export async function readCpuSeconds(pid: number, withChildren = false): Promise<number> {
   // The program's name, in parentheses, may contain any character.
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat
@@ -12,11 +12,11 @@ export async function cpuSeconds(pid: number, withChildren = false): Promise<num
     .split(' ')
     .map(Number);
   const [own = 0, system = 0, children = 0, childrenSystem = 0] = fields.slice(11, 15);
-  return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS;
+  return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS_PER_SECOND;
 }
 
 /** The same of all threads that it has, to the microsecond: for work of milliseconds. Needs Linux. */
-export async function exactCpuSeconds(pid: number): Promise<number> {
+export async function readExactCpuSeconds(pid: number): Promise<number> {
   let nanoseconds = 0;
   for (const thread of await readdir(`/proc/${pid}/task`)) {
     const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
@@ -26,7 +26,7 @@ export async function exactCpuSeconds(pid: number): Promise<number> {
 }
 
 /** Resident memory of a process in MB: now, and its peak since it started or since `resetPeak`. Needs Linux. */
-export async function residentMemory(pid: number): Promise<{ now: number; peak: number }> {
+export async function readResidentMemory(pid: number): Promise<{ now: number; peak: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
   return { now: read('VmRSS'), peak: read('VmHWM') };

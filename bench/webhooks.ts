@@ -9,10 +9,10 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { priceOf } from './cost/prices.ts';
-import { perMillion, report, TAKEN, type Usage } from './cost/usage.ts';
+import { computePrice } from './cost/prices.ts';
+import { ASSUMED_USE, printUse, scaleToMillion, type Usage } from './cost/usage.ts';
 import { startSystem } from './system.ts';
-import { atMost, verdict } from './verdict.ts';
+import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const EVENTS = Number(process.env.WEBHOOK_EVENTS ?? 10_000);
 /** Events that one request leads to: somebody becomes a member of so many groups, or of none. */
@@ -28,11 +28,11 @@ const SETTLE_MS = 5000;
 const ids = new Set<string>();
 let lastAt = 0;
 let tries = 0;
-let mute = 0;
+let refusedCount = 0;
 const receiver = createServer((request, response) => {
   request.resume().on('end', () => {
     if (request.url === '/mute') {
-      mute += 1;
+      refusedCount += 1;
       return;
     }
     tries += 1;
@@ -109,11 +109,16 @@ try {
   const usage: Usage = Object.fromEntries(
     Object.entries(told).map(([name, amount]) => [name, Math.max(0, amount - (untold[name] ?? 0))]),
   );
-  const million = perMillion(usage, counted, 0);
+  const million = scaleToMillion(usage, counted, 0);
   // An object is active while it waits for receivers: at most as long as if it sent one at a time.
-  million['objects.gigabyteSeconds'] += (1e6 * ANSWER_MS * TAKEN.objectGigabytes) / 1000;
-  report('deliveries', million);
-  verdict('a million deliveries, by list prices', priceOf(million), atMost(MAX_DOLLARS), 'US dollars');
+  million['objects.gigabyteSeconds'] += (1e6 * ANSWER_MS * ASSUMED_USE.objectGigabytes) / 1000;
+  printUse('deliveries', million);
+  printVerdict(
+    'a million deliveries, by list prices',
+    computePrice(million),
+    makeUpperLimit(MAX_DOLLARS),
+    'US dollars',
+  );
 
   await endpoint('/mute');
   ids.clear();
@@ -123,15 +128,15 @@ try {
   const said = performance.now() - began;
   await arrived(EVENTS);
   console.log(
-    `  ${EVENTS} events in ${(said / 1000).toFixed(1)} s: ${tries} tries at the good endpoint ${good._id}, ${mute} at the mute one`,
+    `  ${EVENTS} events in ${(said / 1000).toFixed(1)} s: ${tries} tries at the good endpoint ${good._id}, ${refusedCount} at the mute one`,
   );
-  verdict(
+  printVerdict(
     `${EVENTS} events of a company within a minute: until the good endpoint has all, beside one that never answers`,
     (lastAt - began) / 1000,
-    atMost(MAX_SECONDS),
+    makeUpperLimit(MAX_SECONDS),
     'seconds',
   );
-  verdict('events that the good endpoint never had', EVENTS - ids.size, atMost(0), `of ${EVENTS}`);
+  printVerdict('events that the good endpoint never had', EVENTS - ids.size, makeUpperLimit(0), `of ${EVENTS}`);
 } finally {
   receiver.closeAllConnections();
   receiver.close();

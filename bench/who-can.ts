@@ -11,7 +11,7 @@ import type { Action } from '../src/permissions/actions.ts';
 import { ALL_ACTIONS } from '../src/permissions/actions.ts';
 import { resourceArn } from '../src/permissions/arn.ts';
 import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument } from '../src/permissions/policy-document.ts';
-import { atMost, median, verdict } from './verdict.ts';
+import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const PRINCIPALS = 1000;
 const DOCUMENTS = 50;
@@ -20,11 +20,11 @@ const RATIO = 2;
 const ROUNDS = 9;
 const COMPANY = '65f000000000000000000001';
 const ACTION: Action = 'users:get';
-const idOf = (number: number): string => number.toString(16).padStart(24, '0');
-const RESOURCE = resourceArn(ACTION, COMPANY, idOf(1));
+const makeId = (number: number): string => number.toString(16).padStart(24, '0');
+const RESOURCE = resourceArn(ACTION, COMPANY, makeId(1));
 
 /** A document of about 20 KB: single resources, and a pattern now and then. */
-function documentOf(number: number): PolicyDocument {
+function makeDocument(number: number): PolicyDocument {
   const statements: PolicyDocument['statements'] = [];
   for (let size = 0; size < POLICY_LIMITS.bytes - 300 && statements.length < POLICY_LIMITS.statements; ) {
     const at = number * 1000 + statements.length;
@@ -32,7 +32,7 @@ function documentOf(number: number): PolicyDocument {
     const statement = {
       effect: at % 17 === 0 ? ('Deny' as const) : ('Allow' as const),
       actions: at % 5 === 0 ? [`${action.split(':')[0]}:*`] : [action, ACTION],
-      resources: [resourceArn(action, COMPANY, idOf(at)), `arn:svc:*:${COMPANY}:*/*${idOf(at).slice(-4)}`],
+      resources: [resourceArn(action, COMPANY, makeId(at)), `arn:svc:*:${COMPANY}:*/*${makeId(at).slice(-4)}`],
     };
     statements.push(statement);
     size += JSON.stringify(statement).length + 1;
@@ -42,13 +42,13 @@ function documentOf(number: number): PolicyDocument {
 
 /** As they are stored: of each group one, which all are in; and a group of their own for each principal, which has none. */
 const stored = Array.from({ length: DOCUMENTS }, (_, number): [string, string] => [
-  idOf(number),
-  JSON.stringify(documentOf(number)),
+  makeId(number),
+  JSON.stringify(makeDocument(number)),
 ]);
-const own = Array.from({ length: PRINCIPALS }, (_, at) => idOf(1000 + at));
+const own = Array.from({ length: PRINCIPALS }, (_, at) => makeId(1000 + at));
 const likes: GroupSet[] = own.map((id) => ({ isOwner: 0, groups: JSON.stringify([...stored.map(([of]) => of), id]) }));
 
-const grantsOf = (id: string, ...documents: PolicyDocument[]): GroupGrants => ({
+const makeGrants = (id: string, ...documents: PolicyDocument[]): GroupGrants => ({
   id,
   roles: [],
   permissions: [],
@@ -57,15 +57,15 @@ const grantsOf = (id: string, ...documents: PolicyDocument[]): GroupGrants => ({
 
 /** What one request of one principal takes: its documents are read, compiled, and decide. */
 function evaluateOnce(): number {
-  const groups = [...stored.map(([id, text]) => grantsOf(id, JSON.parse(text))), grantsOf(own[0] as string)];
+  const groups = [...stored.map(([id, text]) => makeGrants(id, JSON.parse(text))), makeGrants(own[0] as string)];
   return decide(compileAccess({ companyId: COMPANY, isOwner: false, groups }), ACTION, RESOURCE).allowed ? 1 : 0;
 }
 
 function findAll(): number {
   const keep = keepStatementsOn(ACTION);
   const grants = new Map([
-    ...stored.map(([id, text]) => [id, grantsOf(id, keep(JSON.parse(text)))] as const),
-    ...own.map((id) => [id, grantsOf(id)] as const),
+    ...stored.map(([id, text]) => [id, makeGrants(id, keep(JSON.parse(text)))] as const),
+    ...own.map((id) => [id, makeGrants(id)] as const),
   ]);
   return decideAll(likes, grants, { companyId: COMPANY, action: ACTION, resource: RESOURCE }).size;
 }
@@ -84,7 +84,12 @@ for (let round = 0; round < ROUNDS; round += 1) {
     taken[name].push((user + system) / 1e6);
   }
 }
-const [all, once] = [median(taken.all), median(taken.once)];
+const [all, once] = [computeMedian(taken.all), computeMedian(taken.once)];
 
-verdict('CPU of who can among 1,000 principals with 50 documents of 20 KB each', all, atMost(SECONDS), 's');
-verdict('the same, against evaluating them once', all / once, atMost(RATIO));
+printVerdict(
+  'CPU of who can among 1,000 principals with 50 documents of 20 KB each',
+  all,
+  makeUpperLimit(SECONDS),
+  's',
+);
+printVerdict('the same, against evaluating them once', all / once, makeUpperLimit(RATIO));

@@ -8,10 +8,10 @@
  * the machine affects both.
  */
 import readWorkbook from 'read-excel-file/node';
-import { ordersWorkbook } from './orders.ts';
-import { jobWhen, type System, startSystem, upload } from './system.ts';
-import { cpuSeconds, residentMemory } from './usage.ts';
-import { atMost, formatRate, median, timed, verdict } from './verdict.ts';
+import { writeOrdersWorkbook } from './orders.ts';
+import { type System, startSystem, uploadFile, waitForJob } from './system.ts';
+import { readCpuSeconds, readResidentMemory } from './usage.ts';
+import { computeMedian, formatRate, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
 const LIMIT = 1.3;
 const ROUNDS = 7;
@@ -23,40 +23,44 @@ async function barePass(book: Uint8Array): Promise<void> {
 }
 
 /** Milliseconds of receiving it, and from there until it waits for its confirm; seconds of workerd's CPU for both. */
-async function ours(system: System, book: Uint8Array<ArrayBuffer>) {
+async function measureOurs(system: System, book: Uint8Array<ArrayBuffer>) {
   const worker = await system.workerd();
-  const before = await cpuSeconds(worker);
+  const before = await readCpuSeconds(worker);
   const sent = Date.now();
-  const jobId = await upload(system, new File([book], 'pedidos.xlsx'));
+  const jobId = await uploadFile(system, new File([book], 'pedidos.xlsx'));
   const received = Date.now();
-  const job = await jobWhen(system, jobId, 'waiting_confirm');
-  const cpu = (await cpuSeconds(worker)) - before;
+  const job = await waitForJob(system, jobId, 'waiting_confirm');
+  const cpu = (await readCpuSeconds(worker)) - before;
   if (job.inferred_schema.total_row_count_estimate !== ROWS) throw new Error('we saw other rows');
   await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/cancel`);
   return { receive: received - sent, infer: Date.parse(job.updated_at) - received, cpu };
 }
 
-const book = ordersWorkbook(ROWS);
+const book = writeOrdersWorkbook(ROWS);
 const system = await startSystem();
 try {
   console.log(`${ROWS.toLocaleString('en')} rows, nine columns, ${(book.length / 1e6).toFixed(1)} MB`);
   const times: { bare: number; infer: number }[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    const bare = await timed(() => barePass(book));
-    const { receive, infer, cpu } = await ours(system, book);
+    const bare = await measureMilliseconds(() => barePass(book));
+    const { receive, infer, cpu } = await measureOurs(system, book);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;
     console.log(
       `${kind}: read-excel-file ${bare.toFixed(0)} ms, receive ${receive} ms, infer ${infer} ms, workerd ${cpu.toFixed(1)} s of CPU`,
     );
     if (round > 0) times.push({ bare, infer });
   }
-  const { peak } = await residentMemory(await system.workerd());
-  const [bare, infer] = [median(times.map((time) => time.bare)), median(times.map((time) => time.infer))];
+  const { peak } = await readResidentMemory(await system.workerd());
+  const [bare, infer] = [computeMedian(times.map((time) => time.bare)), computeMedian(times.map((time) => time.infer))];
   const rates = [bare, infer].map((ms) => formatRate(ROWS, ms));
   console.log(`median: read-excel-file ${rates[0]}, upload to waiting_confirm ${rates[1]}`);
   console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
-  const ratio = median(times.map((time) => time.infer / time.bare));
-  verdict('an .xlsx of 100,000 rows to waiting_confirm, against bare read-excel-file', ratio, atMost(LIMIT));
+  const ratio = computeMedian(times.map((time) => time.infer / time.bare));
+  printVerdict(
+    'an .xlsx of 100,000 rows to waiting_confirm, against bare read-excel-file',
+    ratio,
+    makeUpperLimit(LIMIT),
+  );
 } finally {
   await system.stop();
 }

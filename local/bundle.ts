@@ -2,10 +2,10 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { V4ModuleDefinition } from 'miniflare';
 import { Problem } from '../operations/problem.ts';
-import { type Workers, workersOf } from '../operations/workers.ts';
-import { wrangler } from '../operations/wrangler.ts';
+import { divideWorkers, type Workers } from '../operations/workers.ts';
+import { runWrangler } from '../operations/wrangler.ts';
 import { buildPages } from '../src/web/build.ts';
-import { keptBundle } from './kept-bundles.ts';
+import { findOrMakeBundle } from './kept-bundles.ts';
 
 const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
   js: 'ESModule',
@@ -25,7 +25,10 @@ export interface BundledWorker {
 }
 
 /** The Workers under the limits of the platform, which workerd has only some of. */
-const LIMITED: Record<keyof Workers, string> = { api: 'local/limits/api.ts', background: 'local/limits/background.ts' };
+const LIMITED_MAINS: Record<keyof Workers, string> = {
+  api: 'local/limits/api.ts',
+  background: 'local/limits/background.ts',
+};
 
 /**
  * Bundles both Workers with wrangler, as a deployment does, and builds the pages. Their names are `api` and `background`.
@@ -40,19 +43,19 @@ export async function bundleWorkers(
 ): Promise<Record<keyof Workers, BundledWorker>> {
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(projectDir, 'wrangler.toml') });
-  const workers = workersOf({ ...rawConfig, name: 'api' }, projectDir);
+  const workers = divideWorkers({ ...rawConfig, name: 'api' }, projectDir);
   await mkdir(outDir, { recursive: true });
   const bundle = async (worker: keyof Workers): Promise<BundledWorker> => {
     const config = join(outDir, `${worker}.json`);
     const text = JSON.stringify(workers[worker]);
     await writeFile(config, text);
     const entry = entries?.[worker];
-    const limited = entries ? undefined : join(projectDir, LIMITED[worker]);
+    const limited = entries ? undefined : join(projectDir, LIMITED_MAINS[worker]);
     const into = (folder: string) => bundleWorker(projectDir, folder, entry ?? limited, config);
     // What another entry imports is not among the sources.
-    const modulesRoot = entry ? join(outDir, worker) : await keptBundle(projectDir, `${limited}${text}`, into);
+    const modulesRoot = entry ? join(outDir, worker) : await findOrMakeBundle(projectDir, `${limited}${text}`, into);
     if (entry) await into(modulesRoot);
-    return { config, modulesRoot, modules: await modulesIn(modulesRoot) };
+    return { config, modulesRoot, modules: await listModules(modulesRoot) };
   };
   const [api, background] = await Promise.all([bundle('api'), bundle('background'), buildPages()]);
   return { api, background };
@@ -68,15 +71,15 @@ export async function bundleWorker(
   await rm(outDir, { recursive: true, force: true });
   const options = ['deploy', ...(entry ? [entry] : []), '--dry-run', '--outdir', outDir, '--config', config];
   try {
-    await wrangler(options, { cwd: projectDir, env: { WRANGLER_LOG_PATH: `${outDir}.log` } });
+    await runWrangler(options, { cwd: projectDir, env: { WRANGLER_LOG_PATH: `${outDir}.log` } });
   } catch (cause) {
     const { message } = cause as Error;
     throw new Problem(`The Worker cannot be bundled; "npm run check" says more.\n${message}`, { cause });
   }
-  return await modulesIn(outDir);
+  return await listModules(outDir);
 }
 
-async function modulesIn(folder: string): Promise<V4ModuleDefinition[]> {
+async function listModules(folder: string): Promise<V4ModuleDefinition[]> {
   const modules: V4ModuleDefinition[] = [];
   for (const name of await readdir(folder)) {
     const type = TYPE_BY_EXTENSION[name.slice(name.lastIndexOf('.') + 1)];

@@ -48,14 +48,14 @@ export async function makeDashboard(
     dashboard_id: dashboardId,
     visualization_id: alone,
     // The port may differ from that of the last start.
-    embed_url: baseUrl + (embedded ?? (await embed(api, dashboardId))),
+    embed_url: baseUrl + (embedded ?? (await createEmbed(api, dashboardId))),
     public_share_url: baseUrl + (linked ?? (await shareByLink(api, dashboardId))),
   };
 }
 
 /** The ids of the demo's visualizations by slug; missing ones are made. */
 async function drawCharts(api: Client): Promise<ReadonlyMap<string, string>> {
-  const ids = await idsBySlug(api, '/v1/visualizations');
+  const ids = await readIdsBySlug(api, '/v1/visualizations');
   for (const { place: _place, ...definition } of CHARTS) {
     if (ids.has(definition.slug)) continue;
     const made = await api.post('/v1/visualizations', { body: { ...definition, parameters: PARAMETERS } });
@@ -65,7 +65,7 @@ async function drawCharts(api: Client): Promise<ReadonlyMap<string, string>> {
 }
 
 async function composeDashboard(api: Client, charts: ReadonlyMap<string, string>): Promise<string> {
-  const known = (await idsBySlug(api, '/v1/dashboards')).get(DASHBOARD.slug);
+  const known = (await readIdsBySlug(api, '/v1/dashboards')).get(DASHBOARD.slug);
   if (known !== undefined) return known;
   const { _id } = await api.post('/v1/dashboards', {
     body: {
@@ -78,7 +78,7 @@ async function composeDashboard(api: Client, charts: ReadonlyMap<string, string>
 }
 
 /** The ids of all existing objects by slug. */
-async function idsBySlug(api: Client, path: '/v1/visualizations' | '/v1/dashboards'): Promise<Map<string, string>> {
+async function readIdsBySlug(api: Client, path: '/v1/visualizations' | '/v1/dashboards'): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (let page = 1; ; page += 1) {
     const { records } = await api.get(path, { query: { page, per_page: 100 } });
@@ -87,7 +87,7 @@ async function idsBySlug(api: Client, path: '/v1/visualizations' | '/v1/dashboar
   }
 }
 
-async function embed(api: Client, dashboardId: string): Promise<string> {
+async function createEmbed(api: Client, dashboardId: string): Promise<string> {
   const { url } = await api.post('/api/v1/embed/dashboards/{id}', {
     params: { id: dashboardId },
     body: { allowed_params: PARAMETERS.map(({ slug }) => slug), expires_in: EMBED_SECONDS },

@@ -8,13 +8,13 @@ import { CONCEPTS, ITEMS, QUESTIONS } from './demo-metrics.ts';
  */
 export async function makeKnowledge({ base_url: baseUrl, service_account }: Demo, retries: number): Promise<void> {
   const api = createClient({ baseUrl, credential: withKey(service_account), retries });
-  const concepts = await namesIn(api, '/api/v1/domain-knowledge/concepts');
+  const concepts = await readIdsByName(api, '/api/v1/domain-knowledge/concepts');
   for (const [name, [description, ...aliases]] of Object.entries(CONCEPTS)) {
     if (concepts.has(name)) continue;
     const body = { name, description, aliases, status: 'active' as const };
     concepts.set(name, (await api.post('/api/v1/domain-knowledge/concepts', { body }))._id);
   }
-  const items = await namesIn(api, '/api/v1/domain-knowledge/semantic');
+  const items = await readIdsByName(api, '/api/v1/domain-knowledge/semantic');
   for (const { concept, ...item } of ITEMS) {
     if (items.has(item.name)) continue;
     const body = { ...item, status: 'active' as const, source_concept_ids: [concepts.get(concept) as string] };
@@ -28,7 +28,7 @@ export async function makeKnowledge({ base_url: baseUrl, service_account }: Demo
 }
 
 /** The ids of what is there, by name. */
-async function namesIn(
+async function readIdsByName(
   api: Client,
   path: '/api/v1/domain-knowledge/concepts' | '/api/v1/domain-knowledge/semantic',
 ): Promise<Map<string, string>> {

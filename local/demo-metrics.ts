@@ -38,14 +38,14 @@ interface DemoItem {
   mapped_columns?: string[];
 }
 
-const metric = (name: string, concept: string, description: string, fields: Partial<DemoItem>): DemoItem => ({
+const makeMetric = (name: string, concept: string, description: string, fields: Partial<DemoItem>): DemoItem => ({
   kind: 'metric',
   name,
   concept,
   description,
   ...fields,
 });
-const dimension = (name: string, concept: string, column: string, description: string): DemoItem => ({
+const makeDimension = (name: string, concept: string, column: string, description: string): DemoItem => ({
   kind: 'dimension',
   name,
   concept,
@@ -54,30 +54,35 @@ const dimension = (name: string, concept: string, column: string, description: s
 });
 
 export const ITEMS: DemoItem[] = [
-  metric('Strikes', 'Bird strike', 'The number of reported strikes.', { ...TABLE, aggregation: 'count' }),
-  metric('Strikes with damage', 'Strike with damage', 'The number of strikes that damaged the aircraft.', {
+  makeMetric('Strikes', 'Bird strike', 'The number of reported strikes.', { ...TABLE, aggregation: 'count' }),
+  makeMetric('Strikes with damage', 'Strike with damage', 'The number of strikes that damaged the aircraft.', {
     ...TABLE,
     formula: "count(*) FILTER (WHERE effect_amount_of_damage <> 'None')",
   }),
-  metric('Share with damage', 'Damage', 'Which part of the strikes damaged the aircraft, from 0 to 1.', {
+  makeMetric('Share with damage', 'Damage', 'Which part of the strikes damaged the aircraft, from 0 to 1.', {
     formula: '{{Strikes with damage}} / {{Strikes}}',
   }),
-  metric('Total cost', 'Cost of strikes', 'What the strikes cost, in US dollars.', {
+  makeMetric('Total cost', 'Cost of strikes', 'What the strikes cost, in US dollars.', {
     ...TABLE,
     formula: 'sum(cost_total)',
   }),
-  metric('Cost per strike with damage', 'Cost of strikes', 'Total cost by each strike with damage, in US dollars.', {
-    formula: '{{Total cost}} / {{Strikes with damage}}',
-  }),
-  metric('Average speed', 'Speed at impact', 'The mean speed at impact where it is known, in knots.', {
+  makeMetric(
+    'Cost per strike with damage',
+    'Cost of strikes',
+    'Total cost by each strike with damage, in US dollars.',
+    {
+      formula: '{{Total cost}} / {{Strikes with damage}}',
+    },
+  ),
+  makeMetric('Average speed', 'Speed at impact', 'The mean speed at impact where it is known, in knots.', {
     ...TABLE,
     formula: 'avg(speed_ias_in_knots)',
   }),
-  dimension('Flight date', 'Date of flight', 'flight_date', 'The day of the flight.'),
-  dimension('State', 'State of origin', 'origin_state', 'The state that the flight came from.'),
-  dimension('Airline', 'Airline', 'aircraft_airline_operator', 'Who operated the aircraft.'),
-  dimension('Phase of flight', 'Phase of flight', 'phase_of_flight', 'What the aircraft was doing.'),
-  dimension('Wildlife size', 'Size of the animal', 'wildlife_size', 'Small, Medium or Large.'),
+  makeDimension('Flight date', 'Date of flight', 'flight_date', 'The day of the flight.'),
+  makeDimension('State', 'State of origin', 'origin_state', 'The state that the flight came from.'),
+  makeDimension('Airline', 'Airline', 'aircraft_airline_operator', 'Who operated the aircraft.'),
+  makeDimension('Phase of flight', 'Phase of flight', 'phase_of_flight', 'What the aircraft was doing.'),
+  makeDimension('Wildlife size', 'Size of the animal', 'wildlife_size', 'Small, Medium or Large.'),
 ];
 
 /** Questions that can be asked without any provider. */

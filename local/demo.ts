@@ -124,7 +124,7 @@ async function loadData(api: Client, report: DemoOptions['report']): Promise<str
   if (loaded) return loaded._id;
 
   const active = await api.get('/v1/managed-tables/upload-jobs/active');
-  const analysed = await settled(api, active.records[0] ?? (await upload(api, report)), report);
+  const analysed = await waitForJob(api, active.records[0] ?? (await uploadDataFile(api, report)), report);
   if (analysed.status === 'waiting_confirm' && analysed.inferred_schema) {
     const { columns } = analysed.inferred_schema;
     report(`Inferred ${columns.length} columns: ${columns.map(({ name, type }) => `${name} ${type}`).join(', ')}`);
@@ -133,17 +133,17 @@ async function loadData(api: Client, report: DemoOptions['report']): Promise<str
       body: { display_name: TABLE_NAME, columns },
     });
   }
-  const done = analysed.status === 'waiting_confirm' ? await settled(api, analysed, report) : analysed;
+  const done = analysed.status === 'waiting_confirm' ? await waitForJob(api, analysed, report) : analysed;
   return done.user_table_id as string;
 }
 
-async function upload(api: Client, report: DemoOptions['report']): Promise<UploadJob> {
+async function uploadDataFile(api: Client, report: DemoOptions['report']): Promise<UploadJob> {
   report('Uploading birdstrikes.csv …');
   return api.upload(new File([await openAsBlob(DATA_FILE)], 'birdstrikes.csv', { type: 'text/csv' }));
 }
 
 /** The job once it waits for its confirm, or is done. */
-async function settled(api: Client, job: UploadJob, report: DemoOptions['report']): Promise<UploadJob> {
+async function waitForJob(api: Client, job: UploadJob, report: DemoOptions['report']): Promise<UploadJob> {
   let said = '';
   const ended = await api.waitFor(job, {
     onProgress({ status, progress }) {

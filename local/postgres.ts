@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { Problem } from '../operations/problem.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
-import { homeFor, type PostgresUser, unprivilegedUser } from './postgres-user.ts';
-import { freePort, isAlive, stopWhenParentDies } from './processes.ts';
+import { ensureUnprivilegedUser, findHome, type PostgresUser } from './postgres-user.ts';
+import { findFreePort, isAlive, stopWhenParentDies } from './processes.ts';
 
 export interface LocalPostgresOptions {
   /** Folder of its data and log; created if missing. */
@@ -47,22 +47,22 @@ const SUPERUSER = 'postgres';
  */
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   await mkdir(options.stateDir, { recursive: true });
-  const user = await unprivilegedUser();
-  const { folder, binaries } = await homeFor(options.stateDir, await findPostgresBinaries(), user);
+  const user = await ensureUnprivilegedUser();
+  const { folder, binaries } = await findHome(options.stateDir, await findPostgresBinaries(), user);
   const data = join(folder, 'data');
   const log = join(folder, 'postgres.log');
-  await initialise(binaries, data, options.password, user);
-  await handOver(data, user);
+  await initialiseData(binaries, data, options.password, user);
+  await changeOwner(data, user);
   await stopLeftover(binaries, data, user);
 
-  const port = await freePort();
+  const port = await findFreePort();
   const output = openSync(log, 'w', 0o644);
-  const server = spawn(binaries.postgres, serverArguments(data, port, options.throwaway === true), {
+  const server = spawn(binaries.postgres, makeServerArguments(data, port, options.throwaway === true), {
     // The server is in a group of its own: Ctrl-C in the terminal reaches this process only, which then stops the
     // server.
     detached: true,
     stdio: ['ignore', output, output],
-    env: serverEnvironment(),
+    env: makeServerEnvironment(),
     ...user,
   });
   closeSync(output);
@@ -80,7 +80,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     watchdog.release();
   };
   try {
-    await waitUntilReady(port, options.password, server, () => dataProblem(options.stateDir, log));
+    await waitUntilReady(port, options.password, server, () => findDataProblem(options.stateDir, log));
   } catch (error) {
     await stop();
     throw error;
@@ -99,7 +99,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
 }
 
 /** Creates the data in another folder first, so that an interrupted start leaves nothing incomplete in place. */
-async function initialise(
+async function initialiseData(
   binaries: PostgresBinaries,
   data: string,
   password: string,
@@ -117,7 +117,7 @@ async function initialise(
   await writeFile(secret, `${password}\n`, { mode: 0o600 });
   if (user.uid !== undefined && user.gid !== undefined) await chown(secret, user.uid, user.gid);
   try {
-    await run(
+    await runProgram(
       binaries.initdb,
       [
         `--pgdata=${fresh}`,
@@ -141,9 +141,9 @@ async function initialise(
 }
 
 /** A copy of the data made by root belongs to root: this gives it to the user that PostgreSQL runs as. */
-async function handOver(data: string, user: PostgresUser): Promise<void> {
+async function changeOwner(data: string, user: PostgresUser): Promise<void> {
   if (user.uid === undefined || (await stat(data)).uid === user.uid) return;
-  await run('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
+  await runProgram('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
 }
 
 /** Stops the server that a killed start left on `data`, and deletes a pid file whose id another process has now. */
@@ -152,7 +152,7 @@ async function stopLeftover(binaries: PostgresBinaries, data: string, user: Post
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return;
   if (await isPostgres(pid)) {
-    await run(binaries.pgCtl, ['stop', '-D', data, '-m', 'fast', '-w', '-t', '20'], user);
+    await runProgram(binaries.pgCtl, ['stop', '-D', data, '-m', 'fast', '-w', '-t', '20'], user);
   } else {
     await rm(pidFile, { force: true });
   }
@@ -161,12 +161,12 @@ async function stopLeftover(binaries: PostgresBinaries, data: string, user: Post
 async function isPostgres(pid: number): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
   if (command !== undefined) return command.includes('postgres');
-  const { stdout } = await run('ps', ['-p', String(pid), '-o', 'command='], {}).catch(() => ({ stdout: '' }));
+  const { stdout } = await runProgram('ps', ['-p', String(pid), '-o', 'command='], {}).catch(() => ({ stdout: '' }));
   return stdout.includes('postgres');
 }
 
 /** Settings for data that may be lost. Autovacuum would start a process a minute for each of hundreds of databases. */
-const THROWAWAY = {
+const THROWAWAY_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
@@ -174,7 +174,7 @@ const THROWAWAY = {
   autovacuum: 'off',
 };
 
-function serverArguments(data: string, port: number, throwaway: boolean): string[] {
+function makeServerArguments(data: string, port: number, throwaway: boolean): string[] {
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -190,12 +190,12 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
     // Statements and their values are users' data: they stay out of the log.
     log_min_messages: 'fatal',
     log_min_error_statement: 'panic',
-    ...(throwaway ? THROWAWAY : {}),
+    ...(throwaway ? THROWAWAY_SETTINGS : {}),
   };
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-const serverEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' });
+const makeServerEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' });
 
 async function waitUntilReady(
   port: number,
@@ -223,7 +223,7 @@ async function waitUntilReady(
   }
 }
 
-async function dataProblem(stateDir: string, log: string): Promise<Problem> {
+async function findDataProblem(stateDir: string, log: string): Promise<Problem> {
   const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n');
   const reason = lines.findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? lines.findLast((line) => line !== '');
   return new Problem(
@@ -233,7 +233,7 @@ async function dataProblem(stateDir: string, log: string): Promise<Problem> {
 }
 
 /** Runs a program to its end; rejects with its stderr if it fails. */
-const run = (program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> =>
-  promisify(execFile)(program, args, { env: serverEnvironment(), ...user }).catch(({ stderr, stdout, message }) => {
+const runProgram = (program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> =>
+  promisify(execFile)(program, args, { env: makeServerEnvironment(), ...user }).catch(({ stderr, stdout, message }) => {
     throw new Problem(`${program} failed: ${stderr?.trim() || stdout?.trim() || message}`);
   });

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { listen } from './servers.ts';
 
 /** A TCP port of 127.0.0.1 that was free when asked. */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));

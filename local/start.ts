@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serveConsole } from '../examples/console/server.ts';
-import { localState } from '../operations/database.ts';
+import { findLocalState } from '../operations/database.ts';
 import { PROJECT } from '../operations/environments.ts';
 import { Problem } from '../operations/problem.ts';
 import { VARIABLE_NAMES } from '../src/config.ts';
@@ -38,17 +38,17 @@ async function stopAll(): Promise<void> {
   }
 }
 
-const progress = (what: string) => console.log(`  ${what}`);
+const printProgress = (what: string) => console.log(`  ${what}`);
 
 /** Starts everything in order and returns when the API answers. */
 async function start(): Promise<void> {
-  const port = await portOf(process.env.PORT ?? '8787');
+  const port = await parsePort(process.env.PORT ?? '8787');
   const baseUrl = `http://127.0.0.1:${port}`;
-  const state = await openState(localState());
+  const state = await openState(findLocalState());
   onStop(state.release);
   const workerDir = join(state.path, 'worker');
 
-  progress('Bundling the Workers, starting PostgreSQL …');
+  printProgress('Bundling the Workers, starting PostgreSQL …');
   // Bundling and starting PostgreSQL both take seconds, so they run in parallel. If one fails, the other is awaited, so
   // that it can be stopped.
   const [bundled, database] = await Promise.allSettled([
@@ -69,7 +69,7 @@ async function start(): Promise<void> {
   const mailbox = await openMailbox(join(state.path, 'mails.ndjson'));
   onStop(mailbox.close);
 
-  progress('Starting workerd, migrating the control database …');
+  printProgress('Starting workerd, migrating the control database …');
   const { POSTGRES_PASSWORD: _own, ...secrets } = state.secrets;
   const variables = {
     ...secrets,
@@ -81,7 +81,7 @@ async function start(): Promise<void> {
     NEON_ORG_ID: neon.organization,
     NEON_WS_PROXY: neon.wsProxy,
     ALLOW_PRIVATE_ISSUERS: 'true',
-    ...fromEnvironment(),
+    ...readEnvironment(),
   };
   const worker = await startWorker({
     projectDir: PROJECT,
@@ -102,7 +102,7 @@ async function start(): Promise<void> {
     mailboxUrl: mailbox.url,
     stateDir: state.path,
     postgresUrlOf: (companyId) => neon.directUrl(tenantNames(companyId).project),
-    report: progress,
+    report: printProgress,
   });
   const example = await serveConsole(baseUrl);
   onStop(example.close);
@@ -123,7 +123,7 @@ Ctrl-C stops everything.`);
 }
 
 /** The port to listen on; checked before anything is started. @throws Problem */
-async function portOf(text: string): Promise<number> {
+async function parsePort(text: string): Promise<number> {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new Problem(`PORT is "${text}": set it to a number between 1 and 65535.`);
@@ -138,7 +138,7 @@ async function portOf(text: string): Promise<number> {
 }
 
 /** The Worker's variables that are set in this process's environment. */
-function fromEnvironment(): Record<string, string> {
+function readEnvironment(): Record<string, string> {
   return Object.fromEntries(
     VARIABLE_NAMES.flatMap((name) => {
       const value = process.env[name];
@@ -167,7 +167,7 @@ function runOnSchedule(runScheduled: () => Promise<void>): void {
 
 const started = start();
 
-async function end(code: number): Promise<never> {
+async function endProcess(code: number): Promise<never> {
   interrupted = true;
   await Promise.race([started.catch(() => undefined), sleep(SETTLE_MS)]);
   await stopAll();
@@ -178,7 +178,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (interrupted) return;
     console.log('\nStopping …');
-    void end(0);
+    void endProcess(0);
   });
 }
 
@@ -186,5 +186,5 @@ started.catch((error: unknown) => {
   // Errors after an interruption are its consequences.
   if (interrupted) return;
   console.error(error instanceof Problem ? error.message : error);
-  void end(1);
+  void endProcess(1);
 });

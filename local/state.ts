@@ -1,6 +1,6 @@
 import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { KEY_VARIABLES, keysMissingIn, newKey, randomSecret } from '../operations/keys.ts';
+import { KEY_VARIABLES, listMissingKeys, makeKey, makeRandomSecret } from '../operations/keys.ts';
 import { Problem } from '../operations/problem.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { isAlive } from './processes.ts';
@@ -29,7 +29,7 @@ export async function openState(folder: string): Promise<StateFolder> {
       cause,
     });
   });
-  const release = await lock(path);
+  const release = await lockFolder(path);
   try {
     return { path, secrets: await readSecrets(path), release };
   } catch (error) {
@@ -39,7 +39,7 @@ export async function openState(folder: string): Promise<StateFolder> {
 }
 
 /** The lock is a file with the process's id, created atomically by a hard link; a dead process's lock is replaced. */
-async function lock(folder: string): Promise<() => Promise<void>> {
+async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'lock');
   const mine = join(folder, `lock.${process.pid}`);
   await writeFile(mine, `${process.pid}\n`);
@@ -59,7 +59,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
           `Another start (process ${holder}) runs on ${folder}: stop it, or set LOCAL_STATE_DIR to another folder.`,
         );
       }
-      await removeStale(file, holder);
+      await removeStaleLock(file, holder);
     }
   } finally {
     await rm(mine, { force: true });
@@ -67,7 +67,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
 }
 
 /** Moves a dead process's lock away; restores it if another process has just created its own. */
-async function removeStale(file: string, holder: number): Promise<void> {
+async function removeStaleLock(file: string, holder: number): Promise<void> {
   const aside = `${file}.stale.${process.pid}`;
   await rename(file, aside).catch(() => undefined);
   const moved = Number(await readFile(aside, 'utf8').catch(() => ''));
@@ -90,7 +90,7 @@ async function readSecrets(folder: string): Promise<LocalSecrets> {
   });
   const kept: Record<string, string> = text === undefined ? {} : parseSecrets(text, file, folder);
   // A newer release may need a secret that an older one did not know.
-  const secrets: LocalSecrets = { ...newSecrets(Object.keys(kept)), ...kept };
+  const secrets: LocalSecrets = { ...makeSecrets(Object.keys(kept)), ...kept };
   if (Object.keys(kept).length < Object.keys(secrets).length) {
     await writeSecretFile(file, `${JSON.stringify(secrets, null, 2)}\n`);
   } else await chmod(file, 0o600);
@@ -108,15 +108,15 @@ function parseSecrets(text: string, file: string, folder: string): Record<string
 }
 
 /** Creates the secrets for the first start or a newer release: for keys, version 1 of those without a version. */
-function newSecrets(kept: string[]): LocalSecrets {
-  const keys = keysMissingIn(kept).map((key) => {
-    const secret = newKey(key, 1);
+function makeSecrets(kept: string[]): LocalSecrets {
+  const keys = listMissingKeys(kept).map((key) => {
+    const secret = makeKey(key, 1);
     return [KEY_VARIABLES[key], key === 'jwt' ? `[${secret}]` : JSON.stringify({ 1: secret })];
   });
   return {
     ...Object.fromEntries(keys),
-    PLATFORM_ADMIN_TOKEN: randomSecret(),
-    NEON_API_KEY: randomSecret(),
-    POSTGRES_PASSWORD: randomSecret(),
+    PLATFORM_ADMIN_TOKEN: makeRandomSecret(),
+    NEON_API_KEY: makeRandomSecret(),
+    POSTGRES_PASSWORD: makeRandomSecret(),
   };
 }

@@ -13,7 +13,7 @@ import {
   type V4WorkerOptionsShape,
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
-import { type Files, filesOf } from '../operations/files.ts';
+import { type Files, toFiles } from '../operations/files.ts';
 import type { OperatorQuery } from '../operations/local-endpoint.ts';
 import { Problem } from '../operations/problem.ts';
 import type { Workers } from '../operations/workers.ts';
@@ -99,7 +99,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
       },
     },
   };
-  const known = signalHandlers();
+  const known = listSignalHandlers();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: '127.0.0.1',
@@ -122,7 +122,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     watchdog.release();
   };
   try {
-    await migrate(miniflare, 'CONTROL_DB', join(projectDir, 'drizzle'));
+    await migrateDatabase(miniflare, 'CONTROL_DB', join(projectDir, 'drizzle'));
   } catch (cause) {
     await stop();
     throw new Problem(
@@ -138,7 +138,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
       await worker.scheduled({ cron: SCHEDULE });
     },
     query: async (query) => {
-      if ('files' in query) return askFiles(filesOf((await miniflare.getR2Bucket('FILES', 'api')) as never), query);
+      if ('files' in query) return openFiles(toFiles((await miniflare.getR2Bucket('FILES', 'api')) as never), query);
       const { binding, statement, values } = query;
       const database = await miniflare.getD1Database(binding, 'api');
       return (
@@ -152,7 +152,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
   };
 }
 
-async function askFiles(
+async function openFiles(
   files: Omit<Files, 'close'>,
   query: Extract<OperatorQuery, { files: string }>,
 ): Promise<unknown[]> {
@@ -169,10 +169,10 @@ async function askFiles(
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-const signalHandlers = () => SIGNALS.map((signal) => process.listeners(signal));
+const listSignalHandlers = () => SIGNALS.map((signal) => process.listeners(signal));
 
 /** Miniflare's signal handlers would end this process before the database is stopped, so they are removed. */
-function removeSignalHandlers(known: ReturnType<typeof signalHandlers>): void {
+function removeSignalHandlers(known: ReturnType<typeof listSignalHandlers>): void {
   SIGNALS.forEach((signal, index) => {
     for (const handler of process.listeners(signal)) {
       if (!known[index]?.includes(handler)) process.removeListener(signal, handler);
@@ -185,12 +185,15 @@ async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
   const fromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
   const { default: workerd } = fromMiniflare('workerd') as { default: string };
   const script = join(stateDir, 'run-workerd');
-  await writeFile(script, `#!/bin/sh\ntrap '' INT HUP\necho $$ > ${quoted(pidFile)}\nexec ${quoted(workerd)} "$@"\n`);
+  await writeFile(
+    script,
+    `#!/bin/sh\ntrap '' INT HUP\necho $$ > ${quotePath(pidFile)}\nexec ${quotePath(workerd)} "$@"\n`,
+  );
   await chmod(script, 0o755);
   return script;
 }
 
-const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
+const quotePath = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
 /** Stops the runtime that a killed start left behind. */
 async function stopLeftover(pidFile: string): Promise<void> {
@@ -201,7 +204,7 @@ async function stopLeftover(pidFile: string): Promise<void> {
 }
 
 /** Applies the migrations in `folder` that are not recorded yet, each in one batch with its record, like wrangler. */
-async function migrate(miniflare: Miniflare, binding: string, folder: string): Promise<void> {
+async function migrateDatabase(miniflare: Miniflare, binding: string, folder: string): Promise<void> {
   const database = await miniflare.getD1Database(binding, 'api');
   await database
     .prepare(

@@ -52,7 +52,7 @@ export interface Zone {
   plan: string;
 }
 
-const named = z.array(z.object({ name: z.string() }));
+const namedList = z.array(z.object({ name: z.string() }));
 const findDatabase = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
 const zone = z.object({
   id: z.string(),
@@ -62,7 +62,7 @@ const zone = z.object({
 });
 
 /** The account's credentials, from the environment. @throws Problem that says how to make a token */
-export async function credentialsFrom(env: NodeJS.ProcessEnv): Promise<CloudflareCredentials> {
+export async function readCredentials(env: NodeJS.ProcessEnv): Promise<CloudflareCredentials> {
   const token = env.CLOUDFLARE_API_TOKEN;
   if (!token) {
     throw new Problem(
@@ -72,7 +72,7 @@ export async function credentialsFrom(env: NodeJS.ProcessEnv): Promise<Cloudflar
   }
   const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? DEFAULT_API;
   if (env.CLOUDFLARE_ACCOUNT_ID) return { baseUrl, token, accountId: env.CLOUDFLARE_ACCOUNT_ID };
-  const { result } = await request({ baseUrl, token }, 'GET', '/accounts');
+  const { result } = await requestApi({ baseUrl, token }, 'GET', '/accounts');
   const accounts = z.array(z.object({ id: z.string(), name: z.string() })).parse(result);
   const [only, another] = accounts;
   if (only && !another) return { baseUrl, token, accountId: only.id };
@@ -113,18 +113,18 @@ export class CloudflareAccount {
   }
 
   async hasBucket(name: string, { jurisdiction }: Location): Promise<boolean> {
-    return (await this.#find(`/r2/buckets/${name}`, jurisdictionHeader(jurisdiction))) !== undefined;
+    return (await this.#find(`/r2/buckets/${name}`, makeJurisdictionHeader(jurisdiction))) !== undefined;
   }
 
   async createBucket(name: string, { hint, jurisdiction }: Location): Promise<void> {
     const body = { name, ...(hint && !jurisdiction && { locationHint: hint }) };
-    await this.#ask('POST', '/r2/buckets', body, jurisdictionHeader(jurisdiction));
+    await this.#ask('POST', '/r2/buckets', body, makeJurisdictionHeader(jurisdiction));
   }
 
   /** The objects of an R2 bucket. */
   files(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
     const objects = `/r2/buckets/${bucket}/objects`;
-    const headers = jurisdictionHeader(jurisdiction);
+    const headers = makeJurisdictionHeader(jurisdiction);
     return {
       list: async (prefix) => {
         const keys: string[] = [];
@@ -139,9 +139,9 @@ export class CloudflareAccount {
       },
       get: async (key) => {
         const path = `/accounts/${this.#credentials.accountId}${objects}/${key}`;
-        const response = await send(this.#credentials, 'GET', path, undefined, headers);
+        const response = await sendRequest(this.#credentials, 'GET', path, undefined, headers);
         if (response.status === 404) return undefined;
-        if (!response.ok) throw toApiError('GET', path, response.status, (await envelopeOf(response))?.errors);
+        if (!response.ok) throw toApiError('GET', path, response.status, (await parseEnvelope(response))?.errors);
         return response.text();
       },
       put: async (key, text) => void (await this.#ask('PUT', `${objects}/${key}`, text, headers)),
@@ -151,7 +151,7 @@ export class CloudflareAccount {
   /** @throws Refusal where the account has no R2 */
   async bucketNames(): Promise<string[]> {
     const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
-    const { buckets } = z.object({ buckets: named }).parse(result);
+    const { buckets } = z.object({ buckets: namedList }).parse(result);
     return buckets.map(({ name }) => name);
   }
 
@@ -161,7 +161,7 @@ export class CloudflareAccount {
     for (let at = 0; at < labels.length - 1; at += 1) {
       const name = labels.slice(at).join('.');
       const query = new URLSearchParams({ name, 'account.id': this.#credentials.accountId });
-      const { result } = await request(this.#credentials, 'GET', `/zones?${query}`);
+      const { result } = await requestApi(this.#credentials, 'GET', `/zones?${query}`);
       const [found] = z.array(zone).parse(result);
       if (found) return { ...found, plan: found.plan?.legacy_id ?? 'free' };
     }
@@ -170,7 +170,7 @@ export class CloudflareAccount {
 
   /** The names of a zone that mail may be sent from: `example.com`, `mail.example.com`, `*.example.com`. */
   async sendingDomains(zoneId: string): Promise<{ name: string; enabled: boolean }[]> {
-    const { result } = await request(this.#credentials, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
+    const { result } = await requestApi(this.#credentials, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
     return z.array(z.object({ name: z.string(), enabled: z.boolean() })).parse(result);
   }
 
@@ -203,7 +203,7 @@ export class CloudflareAccount {
 
   /** Names of a Worker's secrets; none if the Worker does not exist yet. */
   async secretNames(worker: string): Promise<string[]> {
-    return named.parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? []).map(({ name }) => name);
+    return namedList.parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? []).map(({ name }) => name);
   }
 
   /** The version of a Worker that runs, and whether it is the one uploaded last. */
@@ -280,12 +280,12 @@ export class CloudflareAccount {
   }
 
   #ask(method: string, path: string, body?: object | string, headers?: Record<string, string>) {
-    return request(this.#credentials, method, `/accounts/${this.#credentials.accountId}${path}`, body, headers);
+    return requestApi(this.#credentials, method, `/accounts/${this.#credentials.accountId}${path}`, body, headers);
   }
 }
 
 /** Buckets inside and outside a jurisdiction are different ones, even with the same name. */
-const jurisdictionHeader = (jurisdiction: string | null): Record<string, string> =>
+const makeJurisdictionHeader = (jurisdiction: string | null): Record<string, string> =>
   jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
 
 type Request = [
@@ -297,16 +297,16 @@ type Request = [
 ];
 
 /** Sends a request that is answered in an envelope. @throws Problem, of which a Refusal is one */
-async function request(...args: Request) {
-  const response = await send(...args);
-  const answer = await envelopeOf(response);
+async function requestApi(...args: Request) {
+  const response = await sendRequest(...args);
+  const answer = await parseEnvelope(response);
   if (response.ok && answer?.success) return answer;
   const [, method, path] = args;
   throw toApiError(method, path, response.status, answer?.errors);
 }
 
 /** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem if it stays unreachable */
-async function send(...[credentials, method, path, body, given = {}]: Request): Promise<Response> {
+async function sendRequest(...[credentials, method, path, body, given = {}]: Request): Promise<Response> {
   const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json', ...given };
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const init = { method, headers, ...(text !== undefined && { body: text }) };
@@ -323,7 +323,8 @@ async function send(...[credentials, method, path, body, given = {}]: Request): 
   }
 }
 
-const envelopeOf = async (response: Response) => envelope.safeParse(await response.json().catch(() => undefined)).data;
+const parseEnvelope = async (response: Response) =>
+  envelope.safeParse(await response.json().catch(() => undefined)).data;
 
 function toApiError(
   method: string,

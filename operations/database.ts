@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Miniflare, V4WorkerOptionsShape } from 'miniflare';
 import type { unstable_readConfig } from 'wrangler';
-import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
-import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
+import { CloudflareAccount, readCredentials } from './cloudflare.ts';
+import { type Environment, PROJECT, parseEnvironmentName, readEnvironment } from './environments.ts';
 import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
@@ -17,15 +17,15 @@ export interface Database {
 }
 
 /** The folder of everything that `npm start` stores. */
-export const localState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
+export const findLocalState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
 
 /** Opens the database of the environment given by `--env`, or of the local state without it. */
 export const openDatabase = async (binding: Binding, env: string | undefined): Promise<Database> =>
-  env === undefined ? openLocal(binding) : openRemote(binding, await environmentOf(environmentName(env)));
+  env === undefined ? openLocal(binding) : openRemote(binding, await readEnvironment(parseEnvironmentName(env)));
 
 /** Opens the database of a deployed environment. @throws Problem if nothing was deployed there yet */
 export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
-  const account = new CloudflareAccount(await credentialsFrom(process.env));
+  const account = new CloudflareAccount(await readCredentials(process.env));
   const found = await account.database(databaseNames[binding]);
   if (found === undefined) {
     throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);
@@ -34,7 +34,7 @@ export async function openRemote(binding: Binding, { name, databaseNames }: Envi
 }
 
 /** A Worker that runs statements. Miniflare's own access to a binding takes a thread, which loads its packages anew. */
-const QUERY = `export default {
+const QUERY_WORKER = `export default {
   async fetch(request, env) {
     const { binding, statement, values } = await request.json();
     try {
@@ -48,7 +48,7 @@ const QUERY = `export default {
 
 /** Opens the database of the local state folder, through a running start, if any. @throws Problem without one */
 export async function openLocal(binding: Binding): Promise<Database> {
-  const endpoint = await connectToStart(localState());
+  const endpoint = await connectToStart(findLocalState());
   if (endpoint) {
     return {
       query: async <Row>(statement: string, ...values: string[]) =>
@@ -56,7 +56,7 @@ export async function openLocal(binding: Binding): Promise<Database> {
       close: async () => undefined,
     };
   }
-  const miniflare = await openLocalStorage(QUERY, ({ d1_databases }) => {
+  const miniflare = await openLocalStorage(QUERY_WORKER, ({ d1_databases }) => {
     const id =
       d1_databases.find((database: { binding: string }) => database.binding === binding)?.database_id ?? binding;
     return { d1Databases: { [binding]: id } };
@@ -82,7 +82,7 @@ export async function openLocalStorage(
     config: ReturnType<typeof unstable_readConfig>,
   ) => Pick<V4WorkerOptionsShape, 'd1Databases' | 'r2Buckets'>,
 ): Promise<Miniflare> {
-  const storage = join(localState(), 'worker', 'storage');
+  const storage = join(findLocalState(), 'worker', 'storage');
   if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
   // Both take a second to load; a misspelt command does not wait for them.
   const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');

@@ -4,7 +4,7 @@
  *     npm run dead-letters -- list [--env staging|production]
  *     npm run dead-letters -- replay [--id ID] [--env staging|production]
  *
- * Without `--env` it works on the local state (`LOCAL_STATE_DIR`), through the start that runs on it. `replay` only
+ * Without `--env` it works on the local state (`LOCAL_STATE_DIR`), through the start that runs on it. `replayLetters` only
  * records the request: the Worker's scheduled run, once a minute, sends the messages.
  */
 import { parseArgs } from 'node:util';
@@ -25,18 +25,18 @@ interface DeadLetter {
 const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
 
 /** Letters shown at the most. */
-const SHOWN = 200;
+const MAX_SHOWN = 200;
 
 const USAGE = 'Usage: npm run dead-letters -- list | replay [--id ID]   [--env staging|production]';
 
-async function list(files: Files): Promise<void> {
-  const wanted = new Set(await namesIn(files, 'wanted'));
-  const dead = (await namesIn(files, 'dead')).map((name) => ({
+async function listLetters(files: Files): Promise<void> {
+  const wanted = new Set(await listNames(files, 'wanted'));
+  const dead = (await listNames(files, 'dead')).map((name) => ({
     key: FOLDERS.dead + name,
     state: wanted.has(name) ? 'will be sent again' : 'dead',
   }));
-  const sent = (await namesIn(files, 'sent')).map((name) => ({ key: FOLDERS.sent + name, state: 'sent again' }));
-  const newest = [...dead, ...sent].sort((a, b) => sentAtOf(b.key) - sentAtOf(a.key)).slice(0, SHOWN);
+  const sent = (await listNames(files, 'sent')).map((name) => ({ key: FOLDERS.sent + name, state: 'sent again' }));
+  const newest = [...dead, ...sent].sort((a, b) => parseSentAt(b.key) - parseSentAt(a.key)).slice(0, MAX_SHOWN);
   if (newest.length === 0) console.log('There are no dead letters.');
   for (const { key, state } of newest) {
     const text = await files.get(key);
@@ -48,9 +48,9 @@ async function list(files: Files): Promise<void> {
   }
 }
 
-async function replay(files: Files, id: string | undefined): Promise<void> {
-  const wanted = new Set(await namesIn(files, 'wanted'));
-  const chosen = (await namesIn(files, 'dead')).filter(
+async function replayLetters(files: Files, id: string | undefined): Promise<void> {
+  const wanted = new Set(await listNames(files, 'wanted'));
+  const chosen = (await listNames(files, 'dead')).filter(
     (name) => !wanted.has(name) && (id === undefined || name.endsWith(`-${id}.json`)),
   );
   let marked = 0;
@@ -64,11 +64,11 @@ async function replay(files: Files, id: string | undefined): Promise<void> {
 }
 
 /** `{queue}/{time}-{id}.json` of all letters of a folder. */
-const namesIn = async (files: Files, folder: keyof typeof FOLDERS): Promise<string[]> =>
+const listNames = async (files: Files, folder: keyof typeof FOLDERS): Promise<string[]> =>
   (await files.list(FOLDERS[folder])).map((key) => key.slice(FOLDERS[folder].length));
 
 /** When the message was sent (ms). */
-const sentAtOf = (key: string): number => Number(/\/(\d+)-[^/]*$/.exec(key)?.[1]);
+const parseSentAt = (key: string): number => Number(/\/(\d+)-[^/]*$/.exec(key)?.[1]);
 
 await runCommand(async () => {
   const { values, positionals } = parseArgs({
@@ -81,7 +81,7 @@ await runCommand(async () => {
   if (!isGood || (command !== 'list' && command !== 'replay')) throw new Problem(USAGE);
   const files = await openFiles(values.env);
   try {
-    await (command === 'list' ? list(files) : replay(files, values.id));
+    await (command === 'list' ? listLetters(files) : replayLetters(files, values.id));
   } finally {
     await files.close();
   }

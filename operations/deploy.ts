@@ -11,15 +11,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { credentialsFrom } from './cloudflare.ts';
-import { deploy, rehearse } from './deployment/deploy.ts';
-import { environmentName, environmentOf, PROJECT } from './environments.ts';
+import { readCredentials } from './cloudflare.ts';
+import { deploy, describeDeployment } from './deployment/deploy.ts';
+import { PROJECT, parseEnvironmentName, readEnvironment } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
 
 const USAGE = 'Usage: npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]';
 
 /** The package's version and the commit: `0.1.0+d7363db`, with `.changed` where files differ from it. */
-function versionOf(): string {
+function readVersion(): string {
   const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
   try {
     const git = (...options: string[]) => execFileSync('git', options, { cwd: PROJECT, encoding: 'utf8' }).trim();
@@ -40,12 +40,12 @@ await runCommand(async () => {
   });
   if (values.env === undefined) throw new Problem(USAGE);
   const deployment = {
-    environment: await environmentOf(environmentName(values.env)),
-    version: versionOf(),
+    environment: await readEnvironment(parseEnvironmentName(values.env)),
+    version: readVersion(),
     env: process.env,
     ...(values['copy-secrets-to'] !== undefined && { copyTo: values['copy-secrets-to'] }),
     report: (line: string) => console.log(line),
   };
-  if (values['dry-run']) await rehearse(deployment);
-  else await deploy(deployment, await credentialsFrom(process.env));
+  if (values['dry-run']) await describeDeployment(deployment);
+  else await deploy(deployment, await readCredentials(process.env));
 });

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Unstable_RawConfig as WranglerConfig } from 'wrangler';
 import { z } from 'zod';
 import { Problem } from './problem.ts';
-import { type Workers, workersOf } from './workers.ts';
+import { divideWorkers, type Workers } from './workers.ts';
 
 export const PROJECT = resolve(import.meta.dirname, '..');
 
@@ -11,13 +11,13 @@ export const ENVIRONMENT_NAMES = ['staging', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 
 /** Cloudflare's locations of D1 databases and R2 buckets. */
-const HINTS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
+const LOCATION_HINTS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export const JURISDICTIONS = ['eu', 'fedramp'] as const;
 
 /** Where the data is stored. It cannot be changed after the first deployment. */
 const location = z.strictObject({
   /** Where D1 databases and R2 buckets are created, if possible. Ignored with a jurisdiction. */
-  hint: z.enum(HINTS).nullable(),
+  hint: z.enum(LOCATION_HINTS).nullable(),
   /** The jurisdiction that their data and that of Durable Objects must not leave. */
   jurisdiction: z.enum(JURISDICTIONS).nullable(),
   /** Region of companies' databases at Neon, such as `aws-eu-central-1`; the Worker runs near it. */
@@ -54,7 +54,7 @@ export interface Environment {
 }
 
 /** Parses the name of an environment. @throws Problem that lists the environments */
-export function environmentName(typed: string): EnvironmentName {
+export function parseEnvironmentName(typed: string): EnvironmentName {
   const name = ENVIRONMENT_NAMES.find((known) => known === typed);
   if (!name)
     throw new Problem(`There is no environment "${typed}": say --env ${ENVIRONMENT_NAMES.join(' or --env ')}.`);
@@ -62,18 +62,18 @@ export function environmentName(typed: string): EnvironmentName {
 }
 
 /** Reads an environment from wrangler.toml and its settings. @throws Problem that says what is wrong in the file */
-export async function environmentOf(name: EnvironmentName, given?: EnvironmentSettings): Promise<Environment> {
-  const chosen = given ?? settingsOf(name);
+export async function readEnvironment(name: EnvironmentName, given?: EnvironmentSettings): Promise<Environment> {
+  const chosen = given ?? readSettings(name);
   // Loading wrangler takes a second; a misspelt command does not wait for it.
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
-  const config: WranglerConfig = name === 'production' ? rawConfig : renamed(rawConfig, name);
+  const config: WranglerConfig = name === 'production' ? rawConfig : renameResources(rawConfig, name);
   const databases = config.d1_databases ?? [];
   const { location, domain } = chosen;
   const jurisdiction = location.jurisdiction ?? undefined;
   const nameOf = (binding: string) => databases.find((one) => one.binding === binding)?.database_name ?? binding;
   // The Worker reads texts only.
-  const vars = { ...config.vars, ...locationVars(location), ...chosen.vars } as Record<string, string>;
+  const vars = { ...config.vars, ...makeLocationVars(location), ...chosen.vars } as Record<string, string>;
   return {
     name,
     settings: chosen,
@@ -83,12 +83,12 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
     formerDatabase: nameOf('CONTROL_DB').replace(/control$/, 'audit'),
     bucketNames: (config.r2_buckets ?? []).flatMap(({ bucket_name }) => bucket_name ?? []),
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
-    workers: workersOf(
+    workers: divideWorkers(
       {
         ...config,
         vars,
         r2_buckets: (config.r2_buckets ?? []).map((bucket) => ({ ...bucket, ...(jurisdiction && { jurisdiction }) })),
-        placement: placementNear(location.neon_region),
+        placement: choosePlacement(location.neon_region),
         ...(domain !== null && { routes: [{ pattern: domain, custom_domain: true }], workers_dev: false }),
       },
       PROJECT,
@@ -97,19 +97,19 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
 }
 
 /** The Worker's variables about its location. */
-const locationVars = ({ jurisdiction, neon_region }: EnvironmentSettings['location']): Record<string, string> => ({
+const makeLocationVars = ({ jurisdiction, neon_region }: EnvironmentSettings['location']): Record<string, string> => ({
   ...(jurisdiction !== null && { DATA_JURISDICTION: jurisdiction }),
   ...(neon_region !== null && { NEON_REGION: neon_region }),
 });
 
 /** Runs the Worker near the company databases if Cloudflare knows the region: a request queries them several times. */
-function placementNear(neonRegion: string | null): NonNullable<WranglerConfig['placement']> {
+function choosePlacement(neonRegion: string | null): NonNullable<WranglerConfig['placement']> {
   const [, cloud, region] = /^(aws|gcp)-(.+)$/.exec(neonRegion ?? '') ?? [];
   return cloud ? { region: `${cloud}:${region}` } : { mode: 'smart' };
 }
 
 /** The settings that have to be filled in before a deployment. */
-export function placeholdersOf({ name, vars, settings: { location } }: Environment): string[] {
+export function listPlaceholders({ name, vars, settings: { location } }: Environment): string[] {
   const file = 'operations/environments.json';
   const addresses = Object.entries(vars)
     .filter(([, value]) => /\bexample\.com\b/.test(value))
@@ -117,7 +117,7 @@ export function placeholdersOf({ name, vars, settings: { location } }: Environme
   const places = [
     (location.hint ?? location.jurisdiction)
       ? undefined
-      : `say in "location" of ${name} in ${file} where data is kept: "hint" is one of ${HINTS.join(', ')}, or "jurisdiction" ` +
+      : `say in "location" of ${name} in ${file} where data is kept: "hint" is one of ${LOCATION_HINTS.join(', ')}, or "jurisdiction" ` +
         `one of ${JURISDICTIONS.join(', ')} (it cannot be changed later)`,
     location.neon_region
       ? undefined
@@ -128,7 +128,7 @@ export function placeholdersOf({ name, vars, settings: { location } }: Environme
 }
 
 /** Warnings about settings that are allowed but seldom intended. */
-export const warningsOf = ({ name, settings: { domain } }: Environment): string[] =>
+export const listWarnings = ({ name, settings: { domain } }: Environment): string[] =>
   name === 'production' && domain === null
     ? [
         'production has no "domain" in operations/environments.json: an address below workers.dev belongs to no zone, so ' +
@@ -136,7 +136,7 @@ export const warningsOf = ({ name, settings: { domain } }: Environment): string[
       ]
     : [];
 
-function settingsOf(name: EnvironmentName): EnvironmentSettings {
+function readSettings(name: EnvironmentName): EnvironmentSettings {
   const file = join(PROJECT, 'operations', 'environments.json');
   const read = z.record(z.string(), settings).safeParse(JSON.parse(readFileSync(file, 'utf8')));
   const found = read.data?.[name];
@@ -146,5 +146,5 @@ function settingsOf(name: EnvironmentName): EnvironmentSettings {
 }
 
 /** Replaces `data-console-jobs` by `data-console-staging-jobs`, and so on for every name. */
-const renamed = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
+const renameResources = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
   JSON.parse(JSON.stringify(config).replaceAll('"data-console-', `"data-console-${name}-`));

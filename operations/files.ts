@@ -1,6 +1,6 @@
-import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
-import { localState, openLocalStorage } from './database.ts';
-import { environmentName, environmentOf, JURISDICTIONS } from './environments.ts';
+import { CloudflareAccount, readCredentials } from './cloudflare.ts';
+import { findLocalState, openLocalStorage } from './database.ts';
+import { JURISDICTIONS, parseEnvironmentName, readEnvironment } from './environments.ts';
 import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
@@ -17,8 +17,8 @@ export interface Files {
 /** Opens the bucket of the environment given by `--env`, or of the local state without it. */
 export async function openFiles(env: string | undefined): Promise<Files> {
   if (env === undefined) return openLocalFiles();
-  const { bucketNames, settings, workerName } = await environmentOf(environmentName(env));
-  const account = new CloudflareAccount(await credentialsFrom(process.env));
+  const { bucketNames, settings, workerName } = await readEnvironment(parseEnvironmentName(env));
+  const account = new CloudflareAccount(await readCredentials(process.env));
   const bucket = bucketNames[0] ?? '';
   // A bucket is found in its own jurisdiction only, which stays the one that it was made in.
   for (const jurisdiction of new Set([settings.location.jurisdiction, null, ...JURISDICTIONS])) {
@@ -32,7 +32,7 @@ export async function openFiles(env: string | undefined): Promise<Files> {
 
 /** Opens the bucket of the local state folder, through the start that runs on it, if any. */
 async function openLocalFiles(): Promise<Files> {
-  const endpoint = await connectToStart(localState());
+  const endpoint = await connectToStart(findLocalState());
   if (endpoint) {
     return {
       list: async (prefix) => (await endpoint({ files: 'list', prefix })) as string[],
@@ -44,7 +44,7 @@ async function openLocalFiles(): Promise<Files> {
   const miniflare = await openLocalStorage('export default {}', ({ r2_buckets }) => ({
     r2Buckets: { FILES: r2_buckets[0]?.bucket_name ?? 'FILES' },
   }));
-  return { ...filesOf((await miniflare.getR2Bucket('FILES')) as unknown as Bucket), close: () => miniflare.dispose() };
+  return { ...toFiles((await miniflare.getR2Bucket('FILES')) as unknown as Bucket), close: () => miniflare.dispose() };
 }
 
 /** The part of Miniflare's bucket that is used. */
@@ -59,7 +59,7 @@ interface Bucket {
 }
 
 /** A bucket of a running Miniflare. */
-export const filesOf = (bucket: Bucket): Omit<Files, 'close'> => ({
+export const toFiles = (bucket: Bucket): Omit<Files, 'close'> => ({
   async list(prefix) {
     const keys: string[] = [];
     for (let cursor: string | undefined; ; ) {

@@ -12,18 +12,18 @@ export type KeyName = keyof typeof KEY_VARIABLES;
 export const KEY_NAMES = Object.keys(KEY_VARIABLES) as KeyName[];
 
 /** A random secret of 256 bits, base64url. */
-export const randomSecret = (): string => randomBytes(32).toString('base64url');
+export const makeRandomSecret = (): string => randomBytes(32).toString('base64url');
 
 /** The number of a version created now: Unix time in seconds, so that a version tells its age. */
-export const newVersion = (now: number): number => Math.floor(now / 1000);
+export const makeVersion = (now: number): number => Math.floor(now / 1000);
 
 /** The variable of one version of a key, `ENCRYPTION_KEYS_1795309380`; with `NEXT` it makes nothing new yet. */
-export const variableOf = (key: KeyName, version: number, { isNext = false } = {}): string =>
+export const formatVariable = (key: KeyName, version: number, { isNext = false } = {}): string =>
   `${KEY_VARIABLES[key]}_${isNext ? 'NEXT_' : ''}${version}`;
 
 /** Generates a secret for a key, in the format of its variable. */
-export function newKey(key: KeyName, version: number): string {
-  if (key !== 'jwt') return randomSecret();
+export function makeKey(key: KeyName, version: number): string {
+  if (key !== 'jwt') return makeRandomSecret();
   const { privateKey } = generateKeyPairSync('ed25519');
   return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: String(version) });
 }
@@ -37,7 +37,7 @@ export interface KeptVersion {
 }
 
 /** The versions of keys among these variables, oldest first. A variable without a version holds version 1. */
-export function versionsIn(variables: readonly string[]): KeptVersion[] {
+export function listVariableVersions(variables: readonly string[]): KeptVersion[] {
   const found = KEY_NAMES.flatMap((key) =>
     variables.flatMap((variable): KeptVersion[] => {
       if (variable === KEY_VARIABLES[key]) return [{ key, variable, version: 1, isNext: false }];
@@ -50,5 +50,5 @@ export function versionsIn(variables: readonly string[]): KeptVersion[] {
 }
 
 /** The keys without any version. */
-export const keysMissingIn = (variables: readonly string[]): KeyName[] =>
-  KEY_NAMES.filter((key) => !versionsIn(variables).some((kept) => kept.key === key && !kept.isNext));
+export const listMissingKeys = (variables: readonly string[]): KeyName[] =>
+  KEY_NAMES.filter((key) => !listVariableVersions(variables).some((kept) => kept.key === key && !kept.isNext));

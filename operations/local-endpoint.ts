@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { succeeds } from './problem.ts';
+import { doesSucceed } from './problem.ts';
 
 /** The file in the state folder with the address at which a running start answers operators' commands. */
 export const endpointFile = 'operator-endpoint.json';
@@ -27,5 +27,5 @@ export async function connectToStart(
     return rows;
   };
   // The file may be left from a killed start, at whose address nothing answers.
-  return (await succeeds(ask({ binding: 'CONTROL_DB', statement: 'SELECT 1', values: [] }))) ? ask : undefined;
+  return (await doesSucceed(ask({ binding: 'CONTROL_DB', statement: 'SELECT 1', values: [] }))) ? ask : undefined;
 }

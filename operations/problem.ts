@@ -4,7 +4,7 @@ export class Problem extends Error {
 }
 
 /** Whether something could be done, for whatever reason it could not. */
-export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+export const doesSucceed = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
     () => false,

@@ -14,11 +14,11 @@
  * these two work on the local state (`LOCAL_STATE_DIR`). The file holds people's data: protect it like a database.
  */
 import { parseArgs } from 'node:util';
-import { CloudflareAccount, credentialsFrom } from './cloudflare.ts';
+import { CloudflareAccount, readCredentials } from './cloudflare.ts';
 import { type Database, openDatabase } from './database.ts';
-import { environmentName, environmentOf } from './environments.ts';
+import { parseEnvironmentName, readEnvironment } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
-import { putBackRows, type Skipped, saveCompany, tablesFor } from './restore/rows.ts';
+import { listTables, putBackRows, type Skipped, saveCompany } from './restore/rows.ts';
 
 const USAGE = `Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK
        npm run restore -- save COMPANY_ID FILE [--env staging|production]
@@ -27,7 +27,7 @@ const USAGE = `Usage: npm run restore -- --env staging|production --to TIME|BOOK
 const REMEMBERED_DAYS = 30;
 
 /** Bookmarks of D1: `0000000a-0000000b-00004d0c-…`. */
-const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
+const BOOKMARK_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
 /** Parses a time that D1 can restore. @throws Problem */
 function parseTime(text: string, now: number): Date {
@@ -43,13 +43,13 @@ function parseTime(text: string, now: number): Date {
   return time;
 }
 
-const RESTART = 'Running Workers still hold the former permissions in memory. Restart them:';
+const RESTART_NOTE = 'Running Workers still hold the former permissions in memory. Restart them:';
 
 async function restoreAll(env: string, to: string): Promise<void> {
-  const time = BOOKMARK.test(to) ? undefined : parseTime(to, Date.now());
-  const { name, databaseNames } = await environmentOf(environmentName(env));
+  const time = BOOKMARK_PATTERN.test(to) ? undefined : parseTime(to, Date.now());
+  const { name, databaseNames } = await readEnvironment(parseEnvironmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
-  const account = new CloudflareAccount(await credentialsFrom(process.env));
+  const account = new CloudflareAccount(await readCredentials(process.env));
   const found = await account.database(databaseName);
   if (!found) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
   const bookmark = time ? await account.bookmark(found.id, time) : to;
@@ -58,7 +58,7 @@ async function restoreAll(env: string, to: string): Promise<void> {
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
   console.log(`  npm run restore -- --env ${name} --to ${before}`);
-  console.log(RESTART);
+  console.log(RESTART_NOTE);
   console.log(`  npm run deploy -- --env ${name}`);
 }
 
@@ -71,7 +71,7 @@ async function withDatabase(env: string | undefined, work: (database: Database) 
   }
 }
 
-const save = (companyId: string, file: string) => async (database: Database) =>
+const saveRows = (companyId: string, file: string) => async (database: Database) =>
   console.log(`${await saveCompany(database, companyId, file)} rows are in ${file}.`);
 
 /** Describes a skipped row and the conflict. */
@@ -85,7 +85,7 @@ const putBack = (file: string, tables: readonly string[], access: boolean) => as
     console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
     for (const row of skipped) console.log(describeSkipped(row));
   }
-  if (access) console.log(`${RESTART} npm run deploy, or npm start.`);
+  if (access) console.log(`${RESTART_NOTE} npm run deploy, or npm start.`);
 };
 
 await runCommand(async () => {
@@ -104,7 +104,7 @@ await runCommand(async () => {
   if (more.length > 0) throw new Problem(USAGE);
   if (command === undefined && env !== undefined && to !== undefined && !isNarrowed) return restoreAll(env, to);
   if (to !== undefined || first === undefined) throw new Problem(USAGE);
-  if (command === 'save' && second !== undefined && !isNarrowed) return withDatabase(env, save(first, second));
+  if (command === 'save' && second !== undefined && !isNarrowed) return withDatabase(env, saveRows(first, second));
   if (command !== 'put-back' || second !== undefined) throw new Problem(USAGE);
-  return withDatabase(env, putBack(first, tablesFor(tables?.split(','), access), access));
+  return withDatabase(env, putBack(first, listTables(tables?.split(','), access), access));
 });

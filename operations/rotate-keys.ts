@@ -10,18 +10,18 @@
  */
 import { parseArgs } from 'node:util';
 import { copySecrets } from './deployment/secrets.ts';
-import { environmentName, environmentOf } from './environments.ts';
+import { parseEnvironmentName, readEnvironment } from './environments.ts';
 import { KEY_NAMES, type KeyName } from './keys.ts';
 import { Problem, runCommand } from './problem.ts';
 import { addVersion, listVersions, removeVersion } from './rotation/rotate.ts';
-import { deployedSecrets, localSecrets } from './rotation/secret-store.ts';
+import { openDeployedSecrets, openLocalSecrets } from './rotation/secret-store.ts';
 
 const USAGE =
   `Usage: npm run rotate-keys -- list | ${KEY_NAMES.join('|')} | remove KEY VERSION [--force]` +
   '   [--env staging|production] [--settle SECONDS] [--copy-secrets-to FILE]';
 
 /** How long Cloudflare's network gets to distribute a secret. Seconds. */
-const SETTLE = '60';
+const SETTLE_SECONDS = '60';
 
 const isKey = (word: string | undefined): word is KeyName => KEY_NAMES.some((key) => key === word);
 
@@ -30,7 +30,7 @@ await runCommand(async () => {
     options: {
       env: { type: 'string' },
       force: { type: 'boolean', default: false },
-      settle: { type: 'string', default: SETTLE },
+      settle: { type: 'string', default: SETTLE_SECONDS },
       'copy-secrets-to': { type: 'string' },
     },
     allowPositionals: true,
@@ -40,8 +40,8 @@ await runCommand(async () => {
   if (rest.length > 0 || !(settleMs >= 0)) throw new Problem(USAGE);
   const store =
     values.env === undefined
-      ? localSecrets()
-      : await deployedSecrets(await environmentOf(environmentName(values.env)), settleMs);
+      ? openLocalSecrets()
+      : await openDeployedSecrets(await readEnvironment(parseEnvironmentName(values.env)), settleMs);
   const output = { now: Date.now(), report: (line: string) => console.log(line) };
   if (command === 'list' && key === undefined) return listVersions(store, output);
   if (command === 'remove' && isKey(key) && /^\d+$/.test(version ?? '')) {

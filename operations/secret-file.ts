@@ -4,16 +4,16 @@ const OWNER_ONLY = 0o600;
 
 /** Replaces a file by one that only this user may read, written under another name first: it is complete or absent. */
 export async function writeSecretFile(file: string, text: string): Promise<void> {
-  await withFile(`${file}.new`, 'w', (opened) => opened.writeFile(text));
+  await openForWriting(`${file}.new`, 'w', (opened) => opened.writeFile(text));
   await rename(`${file}.new`, file);
 }
 
 /** Appends to a file, which only this user may read from then on. */
 export const appendSecretFile = (file: string, text: string): Promise<void> =>
-  withFile(file, 'a', (opened) => opened.appendFile(text));
+  openForWriting(file, 'a', (opened) => opened.appendFile(text));
 
 /** The mode given on opening applies to new files only. */
-async function withFile(file: string, flags: string, work: (opened: FileHandle) => Promise<void>): Promise<void> {
+async function openForWriting(file: string, flags: string, work: (opened: FileHandle) => Promise<void>): Promise<void> {
   const opened = await open(file, flags, OWNER_ONLY);
   try {
     await opened.chmod(OWNER_ONLY);

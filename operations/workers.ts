@@ -17,8 +17,8 @@ export interface Workers {
  * Divides the system that wrangler.toml describes between its two Workers. Bindings to storage and queues are those of both, so
  * that they never differ. Paths become absolute: the configurations are written into other folders than wrangler.toml's.
  */
-export function workersOf(whole: WranglerConfig, projectDir: string): Workers {
-  const { name: apiName = '', queues, triggers, ...rest } = withAbsolutePaths(whole, projectDir);
+export function divideWorkers(whole: WranglerConfig, projectDir: string): Workers {
+  const { name: apiName = '', queues, triggers, ...rest } = makePathsAbsolute(whole, projectDir);
   // wrangler leaves the schedule of a Worker as it is unless the list is there.
   const api = {
     ...rest,
@@ -45,7 +45,7 @@ export function workersOf(whole: WranglerConfig, projectDir: string): Workers {
   return { api, background };
 }
 
-function withAbsolutePaths(config: WranglerConfig, projectDir: string): WranglerConfig {
+function makePathsAbsolute(config: WranglerConfig, projectDir: string): WranglerConfig {
   const at = (path: string | undefined) => join(projectDir, path ?? '.');
   return {
     ...config,

@@ -6,7 +6,7 @@ import { PROJECT } from './environments.ts';
 import { Problem } from './problem.ts';
 
 /** Runs wrangler without prompts, and returns its output. @throws Problem with its output, if it fails */
-export async function wrangler(
+export async function runWrangler(
   options: string[],
   { env = {}, cwd = PROJECT }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
 ): Promise<string> {

@@ -2,15 +2,15 @@ import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
 import { getPath } from 'hono/utils/url';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
-import { failureResponse, languageHeaders, setHeaders } from './http/answer.ts';
+import { makeFailureResponse, makeLanguageHeaders, setHeaders } from './http/answer.ts';
 import { auditRequests } from './http/audit.ts';
 import { readLeftover } from './http/leftover.ts';
 import { type AgentTools, mcpEndpoints } from './http/mcp/routes.ts';
 import { type HttpEnv, mount, readOrigin } from './http/mount.ts';
 import { findTokenError, RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts';
-import { type SentEvent, type SurfaceEndpoints, withConcepts } from './http/openapi.ts';
+import { addConcepts, type SentEvent, type SurfaceEndpoints } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
-import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
+import { countByIp, makeLimitHeaders, makeRateLimitFailure } from './http/rate-limits.ts';
 import type { Authentication } from './http/request-checks.ts';
 import { chooseLanguage, getMediaType, makeInternalError } from './http/surface.ts';
 import * as console from './http/surfaces/console.ts';
@@ -21,8 +21,8 @@ import * as mcp from './http/surfaces/mcp.ts';
 import * as oauth from './http/surfaces/oauth.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
-import { crossOrigin } from './http/token-routes.ts';
-import { findCounterpart, findSurface, unmatched } from './http/unmatched.ts';
+import { allowCrossOrigin } from './http/token-routes.ts';
+import { findCounterpart, findSurface, findUnmatchedFailure } from './http/unmatched.ts';
 import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { clock } from './kernel/clock.ts';
 import { Failure } from './kernel/failure.ts';
@@ -147,7 +147,7 @@ export const EVENTS: SentEvent[] = EVENT_TYPES.map((each) => ({ ...each, payload
 
 /** Every surface with its endpoints, by what they are about. */
 export const SURFACES: SurfaceEndpoints[] = [
-  withConcepts(organization.surface, {
+  addConcepts(organization.surface, {
     Organizations: [
       ...companyEndpoints,
       ...organizationUsageEndpoints,
@@ -162,7 +162,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     Users: organizationUserEndpoints,
     Platform: platformEndpoints(() => SURFACES, EVENTS),
   }),
-  withConcepts(console.surface, {
+  addConcepts(console.surface, {
     'Sign-in': [
       ...signInEndpoints,
       ...passwordlessEndpoints,
@@ -188,12 +188,12 @@ export const SURFACES: SurfaceEndpoints[] = [
     Webhooks: webhookEndpointsOfConsole,
     'Programs let in': oauthConsoleEndpoints,
   }),
-  withConcepts(managedTables.surface, {
+  addConcepts(managedTables.surface, {
     Tables: [...managedTablesEndpoints, ...managedTableIndexesEndpoints],
     Rows: [...managedTableRowsEndpoints, ...managedTableExportEndpoints],
     Uploads: [...uploadEndpoints, ...resumableUploadEndpoints],
   }),
-  withConcepts(knowledge.surface, {
+  addConcepts(knowledge.surface, {
     'Business domains': businessDomainEndpoints,
     Concepts: conceptEndpoints,
     'Semantic layer': [...semanticEndpoints, ...metricEndpoints],
@@ -202,17 +202,17 @@ export const SURFACES: SurfaceEndpoints[] = [
     Suggestions: [...suggestionEndpoints, ...generationEndpoints],
     Interchange: interchangeEndpoints,
   }),
-  withConcepts(oauth.surface, {
+  addConcepts(oauth.surface, {
     Discovery: oauthMetadataEndpoints,
     'Letting in': [...oauthPageEndpoints, ...oauthTokenEndpoints],
   }),
-  withConcepts(mcp.surface, { Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES) }),
-  withConcepts(directory.surface, {
+  addConcepts(mcp.surface, { Tools: mcpEndpoints(AGENT_TOOLS, () => SURFACES) }),
+  addConcepts(directory.surface, {
     'Directory users': directoryUserEndpoints,
     'Directory groups': directoryGroupEndpoints,
     Discovery: discoveryEndpoints,
   }),
-  withConcepts(sharing.surface, {
+  addConcepts(sharing.surface, {
     'Share contexts': shareContextEndpoints,
     Shares: [...shareEndpoints, ...publicShareEndpoints],
     Portal: [...shareAuthEndpoints, ...sharePortalEndpoints],
@@ -274,7 +274,7 @@ function readPath(request: Request): string {
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>({ getPath: readPath });
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  app.use(addRequestFacts, auditRequests(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
+  app.use(addRequestFacts, auditRequests(keepAuditRecord), allowCrossOrigin(contracts, AUTHENTICATION.tokens));
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
 
   app.notFound(async (c) => {
@@ -282,7 +282,10 @@ export function createApp(): Hono<HttpEnv> {
     const byIp = await countByIp(context);
     c.get('facts').limits.push(byIp);
     // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
-    return refuse(byIp.allowed ? unmatched(SURFACES, c.req.path) : rateLimited(byIp, context.now()), c);
+    return refuse(
+      byIp.allowed ? findUnmatchedFailure(SURFACES, c.req.path) : makeRateLimitFailure(byIp, context.now()),
+      c,
+    );
   });
   app.onError(refuse);
   return app;
@@ -293,10 +296,10 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const surface = findSurface(SURFACES, c.req.path);
   const locale = chooseLanguage(surface, c.req.raw.headers);
   if (!(error instanceof Failure)) {
-    const headers = { 'Content-Type': getMediaType(surface), ...languageHeaders(locale) };
+    const headers = { 'Content-Type': getMediaType(surface), ...makeLanguageHeaders(locale) };
     return c.json(makeInternalError(surface, locale) as object, 500, headers);
   }
-  const response = failureResponse(surface, error, locale);
+  const response = makeFailureResponse(surface, error, locale);
   const tokenError = findTokenError(error, c.get('facts').actor, c.req.header('authorization'));
   if (response.status === 401 || tokenError !== null) {
     const challenge = surface.challenge(readConfig(c.env).PUBLIC_URL ?? readOrigin(c).baseUrl);
@@ -344,7 +347,7 @@ const addRequestFacts: MiddlewareHandler<HttpEnv> = async (c, next) => {
     ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'],
     // Answers hold tokens and people's data; what may be kept says so itself.
     ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
-    ...limitHeaders(c.get('facts').limits),
+    ...makeLimitHeaders(c.get('facts').limits),
     ...Object.entries(c.get('facts').contract?.protocol?.answerHeaders ?? {}),
   ]);
 };

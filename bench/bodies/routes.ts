@@ -14,20 +14,20 @@ interface Operation {
 }
 
 /** What a request is sent to, and by whom: the first scheme of the description, or `none`. */
-export interface Asked {
+export interface RequestTarget {
   method: string;
   path: string;
   credential: string;
 }
 
-export interface Route extends Asked {
+export interface Route extends RequestTarget {
   name: string;
   /** Every place of the body, by its name. */
   places: Map<string, Path>;
 }
 
 /** Every route whose body is JSON, with an id that nothing has. */
-export async function routesOf({ baseUrl }: System): Promise<Route[]> {
+export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
   const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Description;
   const resolve = (part: JsonSchema): JsonSchema =>
     part.$ref ? (components.schemas[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
@@ -46,7 +46,7 @@ export async function routesOf({ baseUrl }: System): Promise<Route[]> {
 }
 
 /** @param body JSON, which need not be valid for the route */
-export async function requestFor(system: System, route: Asked, body: string, token: string) {
+export async function makeRequest(system: System, route: RequestTarget, body: string, token: string) {
   const url = system.baseUrl + route.path;
   if (route.credential === 'signature')
     return signedRequest(system.serviceAccount, route.method, url, JSON.parse(body));

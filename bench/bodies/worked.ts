@@ -1,7 +1,7 @@
 import type { System } from '../system.ts';
 
 /** Bodies that a route takes and works with: what costs most of what passes, beside an honest one of its size. */
-export interface Worked {
+export interface AcceptedBodies {
   what: string;
   prepare(system: System): Promise<{ method: string; path: string }>;
   /** `n` differs from call to call, where a name must not be taken. */
@@ -10,21 +10,21 @@ export interface Worked {
 }
 
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
-const post = (path: string) => async () => ({ method: 'POST', path });
+const describePost = (path: string) => async () => ({ method: 'POST', path });
 
-const policy = (n: number, statements: object[]) => ({
+const makePolicy = (n: number, statements: object[]) => ({
   name: `policy ${n}`,
   document: { version: '2024-01-01', statements },
 });
-const allow = (resources: string[]) => ({ effect: 'Allow', actions: ['visualizations:get'], resources });
+const makeAllow = (resources: string[]) => ({ effect: 'Allow', actions: ['visualizations:get'], resources });
 /** 20 KiB of patterns that a resource matches almost. */
-const STARS = times(35, (n) => `arn:svc:${'*a'.repeat(250)}${n}`);
-const PLAIN = times(35, (n) => `arn:svc:${'ba'.repeat(250)}${n}`);
+const STAR_PATTERNS = times(35, (n) => `arn:svc:${'*a'.repeat(250)}${n}`);
+const PLAIN_PATTERNS = times(35, (n) => `arn:svc:${'ba'.repeat(250)}${n}`);
 
 /** A company's user in a group of its own that has a policy of these resources. @returns the user's id */
-async function userUnder(system: System, name: string, resources: string[]): Promise<string> {
+async function createUserUnder(system: System, name: string, resources: string[]): Promise<string> {
   const { _id: policyId } = await system.call('POST', '/v1/policies', {
-    ...policy(0, [allow(resources)]),
+    ...makePolicy(0, [makeAllow(resources)]),
     name: `simulated ${name}`,
   });
   const group = { name, slug: name, description: 'Of the bench, simulated.' };
@@ -35,67 +35,68 @@ async function userUnder(system: System, name: string, resources: string[]): Pro
 }
 
 const simulated = { plain: '', stars: '' };
-const simulation = (id: string) => ({
+const makeSimulation = (id: string) => ({
   principal: { type: 'user', id },
   checks: times(100, (n) => ({ action: 'visualizations:get', resource: `arn:svc:${'a'.repeat(500)}${n % 10}` })),
 });
 
-const column = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
+const makeColumn = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
 const makeTable = async (system: System, name: string, columns: object[]): Promise<string> =>
   (await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id;
 
 const MEBIBYTE = 1_000_000;
 /** As many rows of it as a mebibyte and a request hold. */
-const rowsOf = (row: object) => times(Math.min(1000, Math.floor(MEBIBYTE / JSON.stringify(row).length)), () => row);
+const fillMebibyte = (row: object) =>
+  times(Math.min(1000, Math.floor(MEBIBYTE / JSON.stringify(row).length)), () => row);
 
-const visualization = (n: number, sql: string, parameters: object[] = []) => ({
+const makeVisualization = (n: number, sql: string, parameters: object[] = []) => ({
   name: `sql ${n}`,
   sql: sql.slice(0, 19_900),
   parameters,
 });
-const parameter = (n: number) => ({ slug: `p${n}`, label: 'P', kind: 'text' });
+const makeParameter = (n: number) => ({ slug: `p${n}`, label: 'P', kind: 'text' });
 
 const ITEM = { kind: 'mapping', description: 'Of the bench.', mapped_tables: ['medidas'] };
 
-const concept = (n: number, index: number, aliases: string[]) => ({
+const makeConcept = (n: number, index: number, aliases: string[]) => ({
   name: `concept ${n} ${index}`,
   description: 'd'.repeat(aliases.length > 0 ? 10 : 900),
   type: 'term',
   aliases,
 });
 
-export const WORKED: Worked[] = [
+export const ACCEPTED_BODIES: AcceptedBodies[] = [
   {
     what: 'a policy of 100 statements',
-    prepare: post('/v1/policies'),
-    honest: (n) => policy(n, [allow(PLAIN.slice(0, 20))]),
+    prepare: describePost('/v1/policies'),
+    honest: (n) => makePolicy(n, [makeAllow(PLAIN_PATTERNS.slice(0, 20))]),
     costly: (n) =>
-      policy(
+      makePolicy(
         n,
-        times(100, (index) => allow([`arn:svc:${'*a'.repeat(20)}${index}`])),
+        times(100, (index) => makeAllow([`arn:svc:${'*a'.repeat(20)}${index}`])),
       ),
   },
   {
     what: 'a simulation over 20 KiB of patterns with stars',
     prepare: async (system) => {
-      simulated.plain = await userUnder(system, 'plain', PLAIN);
-      simulated.stars = await userUnder(system, 'stars', STARS);
+      simulated.plain = await createUserUnder(system, 'plain', PLAIN_PATTERNS);
+      simulated.stars = await createUserUnder(system, 'stars', STAR_PATTERNS);
       return { method: 'POST', path: '/v1/policies/simulate' };
     },
-    honest: () => simulation(simulated.plain),
-    costly: () => simulation(simulated.stars),
+    honest: () => makeSimulation(simulated.plain),
+    costly: () => makeSimulation(simulated.stars),
   },
   {
     what: 'SQL of many optional parts',
-    prepare: post('/v1/visualizations'),
-    honest: (n) => visualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
-    costly: (n) => visualization(n, `SELECT 1 WHERE true ${'[[AND 1={{p0}}]]'.repeat(250)}`, [parameter(0)]),
+    prepare: describePost('/v1/visualizations'),
+    honest: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
+    costly: (n) => makeVisualization(n, `SELECT 1 WHERE true ${'[[AND 1={{p0}}]]'.repeat(250)}`, [makeParameter(0)]),
   },
   {
     what: 'SQL of many quotes',
-    prepare: post('/v1/visualizations'),
-    honest: (n) => visualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
-    costly: (n) => visualization(n, `SELECT ${"'',$$$$,".repeat(2400)}1`),
+    prepare: describePost('/v1/visualizations'),
+    honest: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
+    costly: (n) => makeVisualization(n, `SELECT ${"'',$$$$,".repeat(2400)}1`),
   },
   {
     what: 'a schedule of a day that is rare',
@@ -109,22 +110,22 @@ export const WORKED: Worked[] = [
       createdIds.user = (await system.call('GET', '/v1/auth/me')).user._id;
       return { method: 'POST', path: '/v1/schedules' };
     },
-    honest: (n) => schedule(n, '0 9 * * *'),
-    costly: (n) => schedule(n, '59 23 29 2 *'),
+    honest: (n) => makeSchedule(n, '0 9 * * *'),
+    costly: (n) => makeSchedule(n, '59 23 29 2 *'),
   },
   {
     what: 'rows of decimals, dates and JSON',
     prepare: async (system) => {
       const id = await makeTable(system, 'medidas', [
-        column('texto', 'text'),
-        ...times(10, (n) => column(`n${n}`, 'decimal')),
-        ...times(10, (n) => column(`d${n}`, 'datetime')),
+        makeColumn('texto', 'text'),
+        ...times(10, (n) => makeColumn(`n${n}`, 'decimal')),
+        ...times(10, (n) => makeColumn(`d${n}`, 'datetime')),
       ]);
       return { method: 'POST', path: `/v1/managed-tables/${id}/data` };
     },
-    honest: () => ({ rows: rowsOf({ texto: 't'.repeat(900) }) }),
+    honest: () => ({ rows: fillMebibyte({ texto: 't'.repeat(900) }) }),
     costly: () => ({
-      rows: rowsOf(
+      rows: fillMebibyte(
         Object.fromEntries(
           times(10, (n) => [
             [`n${n}`, `${'9'.repeat(20)}.${'9'.repeat(9)}`],
@@ -136,7 +137,7 @@ export const WORKED: Worked[] = [
   },
   {
     what: 'a semantic item whose filters are nested',
-    prepare: post('/api/v1/domain-knowledge/semantic'),
+    prepare: describePost('/api/v1/domain-knowledge/semantic'),
     honest: (n) => ({ ...ITEM, name: `item ${n}`, filters: times(20, () => `medidas.texto = '${'t'.repeat(4000)}'`) }),
     costly: (n) => ({
       ...ITEM,
@@ -146,11 +147,11 @@ export const WORKED: Worked[] = [
   },
   {
     what: 'an import of concepts of many aliases',
-    prepare: post('/api/v1/domain-knowledge/import'),
-    honest: (n) => ({ concepts: times(400, (index) => concept(n, index, [])) }),
+    prepare: describePost('/api/v1/domain-knowledge/import'),
+    honest: (n) => ({ concepts: times(400, (index) => makeConcept(n, index, [])) }),
     costly: (n) => ({
       concepts: times(400, (index) =>
-        concept(
+        makeConcept(
           n,
           index,
           times(50, (alias) => `alias ${alias} ${n} ${index}`),
@@ -161,7 +162,7 @@ export const WORKED: Worked[] = [
 ];
 
 const createdIds = { dashboard: '', user: '' };
-const schedule = (n: number, cron: string) => ({
+const makeSchedule = (n: number, cron: string) => ({
   name: `schedule ${n}`,
   target_type: 'dashboard',
   target_id: createdIds.dashboard,

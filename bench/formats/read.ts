@@ -1,6 +1,6 @@
 /** Runs one reader over one file in a process of its own: prints its count, its seconds of CPU and its peak memory. */
 import { statSync } from 'node:fs';
-import { resetPeak, residentMemory } from '../usage.ts';
+import { readResidentMemory, resetPeak } from '../usage.ts';
 import { READERS } from './readers.ts';
 
 const [name = '', path = ''] = process.argv.slice(2);
@@ -9,8 +9,8 @@ if (!read) throw new Error(`There is no reader "${name}".`);
 const { size } = statSync(path);
 const { pid } = process;
 await resetPeak(pid);
-const before = { cpu: process.cpuUsage(), memory: (await residentMemory(pid)).now };
+const before = { cpu: process.cpuUsage(), memory: (await readResidentMemory(pid)).now };
 const count = await read(path, size);
 const { user, system } = process.cpuUsage(before.cpu);
-const megabytes = (await residentMemory(pid)).peak - before.memory;
+const megabytes = (await readResidentMemory(pid)).peak - before.memory;
 console.log(JSON.stringify({ count, seconds: (user + system) / 1e6, megabytes }));

@@ -25,7 +25,7 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 type Reader = (path: string, size: number) => number | Promise<number>;
 
 /** Reads ranges of a file, as from R2. */
-function zipAt(path: string): ZipSource {
+function openZipAt(path: string): ZipSource {
   const file = openSync(path, 'r');
   return {
     async read(offset, length) {
@@ -40,7 +40,7 @@ function zipAt(path: string): ZipSource {
 }
 
 async function ownCsv(path: string, size: number): Promise<number> {
-  const { read } = zipAt(path);
+  const { read } = openZipAt(path);
   const fields = newFields();
   const dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
   let rows = -1;
@@ -70,7 +70,7 @@ async function papaparse(path: string): Promise<number> {
 
 /** Converts like an upload: unpacks the sheet's XML to storage, then reads and converts it block by block. */
 async function ownXlsx(path: string, size: number): Promise<number> {
-  const zip = zipAt(path);
+  const zip = openZipAt(path);
   const workbook = await openWorkbook(zip, size, async () => {});
   const entry = workbook.sheets[0]?.entry;
   if (!entry) throw new Error('a workbook without a sheet');
@@ -80,7 +80,7 @@ async function ownXlsx(path: string, size: number): Promise<number> {
   await unpack(zip, entry, (bytes) => {
     writeSync(file, bytes);
   });
-  const { read } = zipAt(xml);
+  const { read } = openZipAt(xml);
   let state = beginSheet(0);
   while (!state.done) {
     const block = await read(state.offset, BLOCK_BYTES);
@@ -99,7 +99,7 @@ async function ownXls(path: string, size: number): Promise<number> {
   let rows = -1;
   await convertBiff({
     size,
-    read: zipAt(path).read,
+    read: openZipAt(path).read,
     begin: () => ({
       async write(text) {
         for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) rows++;
@@ -118,7 +118,7 @@ async function e965(path: string): Promise<number> {
 }
 
 async function ownZip(path: string, size: number): Promise<number> {
-  const zip = zipAt(path);
+  const zip = openZipAt(path);
   let bytes = 0;
   for (const entry of await readDirectory(zip.read, size)) {
     await unpack(zip, entry, (piece) => {

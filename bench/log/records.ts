@@ -2,7 +2,7 @@ import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import type { Logged } from '../../src/logs/log.ts';
 
 /** An audit record, of a thousand people and forty actions, and each request its own. */
-const aRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
+const makeRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
   id: Math.floor(occurredAt / 1000).toString(16) + n.toString(16).padStart(16, '0'),
   correlationId: `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`,
   occurredAt,
@@ -32,7 +32,7 @@ export async function fillDay(
   let written = 0;
   for (let n = 0; n < count; n += BATCH_SIZE) {
     const records = Array.from({ length: Math.min(BATCH_SIZE, count - n) }, (_, m) =>
-      aRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
+      makeRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
     );
     written += await log.append(name, 'audit', records);
   }

@@ -1,5 +1,5 @@
 import { type LogFilter, toRange } from '../../src/logs/log.ts';
-import { countIn } from '../../src/logs/rows.ts';
+import { countRecordsIn } from '../../src/logs/rows.ts';
 import { exportLog, type LogReader, readLog } from '../../src/modules/company-log/service.ts';
 import { CompanyLog } from '../../src/objects/company-log.ts';
 import { fillDay } from './records.ts';
@@ -19,7 +19,7 @@ export class BenchLog extends CompanyLog {
   /** Records that are still in the object, and its size. */
   left(): { records: number; bytes: number } {
     const { sql } = this.ctx.storage;
-    return { records: countIn(sql, 'audit', toRange({})), bytes: sql.databaseSize };
+    return { records: countRecordsIn(sql, 'audit', toRange({})), bytes: sql.databaseSize };
   }
 }
 
@@ -46,17 +46,17 @@ const commands: Record<string, (env: Bindings, query: URLSearchParams) => Promis
       page: number;
       perPage: number;
     };
-    const { total, records } = await readLog(readerOf(env), 'audit', filter, page, perPage);
+    const { total, records } = await readLog(createReader(env), 'audit', filter, page, perPage);
     return { total, records: records.length };
   },
   async export(env) {
     let count = 0;
-    for await (const _ of exportLog(readerOf(env), 'audit', { values: {} })) count += 1;
+    for await (const _ of exportLog(createReader(env), 'audit', { values: {} })) count += 1;
     return count;
   },
 };
 
-const readerOf = (env: Bindings): LogReader =>
+const createReader = (env: Bindings): LogReader =>
   ({ actor: { companyId: COMPANY }, bindings: env, files: env.FILES }) as unknown as LogReader;
 
 export default {

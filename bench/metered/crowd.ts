@@ -11,7 +11,10 @@ export interface Company {
 const CONCURRENCY = 16;
 
 /** Does something with each of them, so many at once. */
-export async function withEach<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
+export async function forEachConcurrently<T>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
   const waiting = items.entries();
   const goOn = async () => {
     for (const [index, item] of waiting) await work(item, index);
@@ -38,9 +41,9 @@ export async function fetchAgain(make: () => string | Promise<Request>): Promise
 }
 
 /** Makes companies of so many principals each. */
-export async function foundCompanies(baseUrl: string, count: number, principals: number): Promise<Company[]> {
+export async function createCompanies(baseUrl: string, count: number, principals: number): Promise<Company[]> {
   const companies: Company[] = [];
-  await withEach(Array.from({ length: count }), async (_, n) => {
+  await forEachConcurrently(Array.from({ length: count }), async (_, n) => {
     const answer = await fetchAgain(
       () => `${baseUrl}/bench/found?slug=crowd-${n}-${Date.now()}&principals=${principals}`,
     );
@@ -62,9 +65,9 @@ export async function sendSigned(baseUrl: string, key: Key, path: string, from: 
 }
 
 /** What was used since the last call of this. */
-export const usageOf = async (baseUrl: string): Promise<Usage> =>
+export const readUsage = async (baseUrl: string): Promise<Usage> =>
   (await fetchAgain(() => `${baseUrl}/bench/usage`)).json() as Promise<Usage>;
 
 /** Queries of D1 that let requests in, or followed their answers; not those of handlers. */
-export const queriesOf = (usage: Usage): number =>
+export const countQueries = (usage: Usage): number =>
   (usage['d1.queries.entrance'] ?? 0) + (usage['d1.queries.afterwards'] ?? 0);

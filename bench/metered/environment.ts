@@ -1,17 +1,17 @@
 import type { Bindings } from '../../src/config.ts';
 import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
-import { goFar, phase, use } from './meter.ts';
+import { addUse, callFromAfar, getPhase } from './meter.ts';
 
 const known = new WeakMap<Bindings, Bindings>();
 
 /** The environment with whatever leaves the isolate counted, and the ways to D1 and Durable Objects made longer. */
-export function metered(env: Bindings): Bindings {
+export function meterEnvironment(env: Bindings): Bindings {
   const made = known.get(env) ?? {
     ...env,
-    CONTROL_DB: meteredDatabase(env.CONTROL_DB),
-    FILES: meteredFiles(env.FILES),
-    ...Object.fromEntries((Object.keys(QUEUES) as QueueName[]).map((name) => [name, meteredQueue(env[name])])),
-    ...Object.fromEntries(OBJECT_NAMES.map((name) => [name, meteredObjects(name, env[name] as never)])),
+    CONTROL_DB: meterDatabase(env.CONTROL_DB),
+    FILES: meterFiles(env.FILES),
+    ...Object.fromEntries((Object.keys(QUEUES) as QueueName[]).map((name) => [name, meterQueue(env[name])])),
+    ...Object.fromEntries(OBJECT_NAMES.map((name) => [name, meterObjects(name, env[name] as never)])),
   };
   known.set(env, made as Bindings);
   return made as Bindings;
@@ -32,22 +32,22 @@ const QUEUES: Record<QueueName, true> = {
 };
 
 function count({ meta }: D1Result): void {
-  use('d1.rowsRead', meta.rows_read ?? 0);
-  use('d1.rowsWritten', meta.rows_written ?? 0);
+  addUse('d1.rowsRead', meta.rows_read ?? 0);
+  addUse('d1.rowsWritten', meta.rows_written ?? 0);
 }
 
 function countQuery(): void {
-  use('d1.queries');
-  use(`d1.queries.${phase()}`);
+  addUse('d1.queries');
+  addUse(`d1.queries.${getPhase()}`);
 }
 
 /** D1 tells what a query used in its results, but for `raw`, which is asked once more for its sake. */
-function meteredDatabase(database: D1Database): D1Database {
+function meterDatabase(database: D1Database): D1Database {
   const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
     const { bind, all, raw, run } = statement;
     statement.bind = (...values) => counted(bind.apply(statement, values));
     const telling = (call: typeof all) =>
-      goFar(async () => {
+      callFromAfar(async () => {
         countQuery();
         const result = await call.apply(statement);
         count(result);
@@ -65,7 +65,7 @@ function meteredDatabase(database: D1Database): D1Database {
     return Object.assign(statement, {
       all: () => telling(all),
       run: () => telling(run),
-      raw: (...options: unknown[]) => goFar(() => rows(...options)),
+      raw: (...options: unknown[]) => callFromAfar(() => rows(...options)),
     });
   };
   const withSession = (constraint: string) => {
@@ -73,7 +73,7 @@ function meteredDatabase(database: D1Database): D1Database {
     return {
       prepare: (sql: string) => counted(session.prepare(sql)),
       batch: (statements: D1PreparedStatement[]) =>
-        goFar(async () => {
+        callFromAfar(async () => {
           countQuery();
           const results = await session.batch(statements);
           results.forEach(count);
@@ -89,7 +89,7 @@ function meteredDatabase(database: D1Database): D1Database {
 export const logs = new Set<string>();
 
 /** Each call of a stub is a request to its object; how long it took is more than it lasted there. */
-function meteredObjects(name: string, namespace: DurableObjectNamespace<never>): unknown {
+function meterObjects(name: string, namespace: DurableObjectNamespace<never>): unknown {
   const stub = (id: string) => {
     const object = (namespace as unknown as DurableObjectNamespace).getByName(id);
     return new Proxy(object, {
@@ -97,19 +97,19 @@ function meteredObjects(name: string, namespace: DurableObjectNamespace<never>):
         const call = Reflect.get(target, method);
         if (typeof call !== 'function') return call;
         return (...given: unknown[]) =>
-          goFar(async () => {
-            use('objects.requests');
-            use(`objects.requests.${name}`);
-            use(`calls ${name} ${id}`);
+          callFromAfar(async () => {
+            addUse('objects.requests');
+            addUse(`objects.requests.${name}`);
+            addUse(`calls ${name} ${id}`);
             if (name === 'COMPANY_LOG' && method === 'appendAll') {
               logs.add(id);
-              use('objects.records', Object.values(given[1] as Record<string, unknown[]>).flat().length);
+              addUse('objects.records', Object.values(given[1] as Record<string, unknown[]>).flat().length);
             }
             const before = performance.now();
             try {
               return await Reflect.apply(call, target, given);
             } finally {
-              use('objects.milliseconds', performance.now() - before);
+              addUse('objects.milliseconds', performance.now() - before);
             }
           });
       },
@@ -119,34 +119,41 @@ function meteredObjects(name: string, namespace: DurableObjectNamespace<never>):
 }
 
 /** A message is written, read and deleted: three operations for each 64 KB of it. */
-const OPERATIONS = 3;
-const UNIT = 64 * 1024;
+const OPERATIONS_PER_MESSAGE = 3;
+const MESSAGE_UNIT_BYTES = 64 * 1024;
 
-function meteredQueue(queue: Queue): unknown {
-  const operations = (body: unknown) => OPERATIONS * Math.max(1, Math.ceil(JSON.stringify(body).length / UNIT));
+function meterQueue(queue: Queue): unknown {
+  const operations = (body: unknown) =>
+    OPERATIONS_PER_MESSAGE * Math.max(1, Math.ceil(JSON.stringify(body).length / MESSAGE_UNIT_BYTES));
   return {
     send: (body: unknown, ...rest: []) => {
-      use('queues.operations', operations(body));
+      addUse('queues.operations', operations(body));
       return queue.send(body, ...rest);
     },
     sendBatch: (messages: MessageSendRequest[], ...rest: []) => {
-      for (const { body } of messages) use('queues.operations', operations(body));
+      for (const { body } of messages) addUse('queues.operations', operations(body));
       return queue.sendBatch(messages, ...rest);
     },
   };
 }
 
 /** What R2 counts as operations of class A, and of class B. Deleting is free. */
-const CLASSES: Record<string, string> = { put: 'a', list: 'a', createMultipartUpload: 'a', get: 'b', head: 'b' };
+const OPERATION_CLASSES: Record<string, string> = {
+  put: 'a',
+  list: 'a',
+  createMultipartUpload: 'a',
+  get: 'b',
+  head: 'b',
+};
 
-function meteredFiles(bucket: R2Bucket): R2Bucket {
+function meterFiles(bucket: R2Bucket): R2Bucket {
   return new Proxy(bucket, {
     get(target, name) {
       const value = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
-        const of = CLASSES[String(name)];
-        if (of) use(`r2.${of}`);
+        const of = OPERATION_CLASSES[String(name)];
+        if (of) addUse(`r2.${of}`);
         return Reflect.apply(value, target, given);
       };
     },

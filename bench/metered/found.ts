@@ -1,4 +1,4 @@
-import { commitAccess, onlyPrincipals } from '../../src/access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../src/access/commit-access.ts';
 import type { Bindings } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { prepareAccount } from '../../src/modules/accounts/service.ts';
@@ -7,7 +7,7 @@ import { prepareBinding, prepareGlobalGroup } from '../../src/modules/groups/ser
 import { prepareApiKey, prepareServiceAccount } from '../../src/modules/service-accounts/service.ts';
 
 /** Makes a company of so many administrators as service accounts, without an owner: hashing passwords takes minutes. */
-export async function foundCompany(env: Bindings, execution: ExecutionContext, slug: string, principals: number) {
+export async function createCompany(env: Bindings, execution: ExecutionContext, slug: string, principals: number) {
   const { context: ctx, close } = openContext(
     {
       env,
@@ -54,7 +54,7 @@ export async function foundCompany(env: Bindings, execution: ExecutionContext, s
         return { robot, key, member };
       }),
     );
-    await commitAccess(ctx, onlyPrincipals(id), {
+    await commitAccess(ctx, affectPrincipals(id), {
       company: insertCompany(ctx.db, company),
       account: account.statement,
       groups: administrators.statements,

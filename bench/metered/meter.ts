@@ -1,24 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** What was used since the last look, by name: `d1.rowsWritten`. */
-const used = new Map<string, number>();
+const usedSinceLastLook = new Map<string, number>();
 
-export function use(name: string, amount = 1): void {
-  used.set(name, (used.get(name) ?? 0) + amount);
+export function addUse(name: string, amount = 1): void {
+  usedSinceLastLook.set(name, (usedSinceLastLook.get(name) ?? 0) + amount);
 }
 
 /** Counts what a cursor has read once it ends, within the turn: thousands kept longer would keep objects in memory. */
 export function useCursor(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
   queueMicrotask(() => {
-    use(`${of}.rowsRead`, cursor.rowsRead);
-    use(`${of}.rowsWritten`, cursor.rowsWritten);
+    addUse(`${of}.rowsRead`, cursor.rowsRead);
+    addUse(`${of}.rowsWritten`, cursor.rowsWritten);
   });
 }
 
 /** What was used since the last call of this. */
 export function takeUsage(): Record<string, number> {
-  const taken = Object.fromEntries([...used].filter(([, amount]) => amount > 0));
-  used.clear();
+  const taken = Object.fromEntries([...usedSinceLastLook].filter(([, amount]) => amount > 0));
+  usedSinceLastLook.clear();
   return taken;
 }
 
@@ -39,12 +39,12 @@ const journeys = new AsyncLocalStorage<Journey>();
 let distance = 0;
 
 /** Puts D1 and every Durable Object that far away, there and back. */
-export function place(milliseconds: number): void {
+export function setDistance(milliseconds: number): void {
   distance = milliseconds;
 }
 
 /** Follows a request. @returns its answer, with what it asked before its handler and in all */
-export async function follow(work: () => Promise<Response>): Promise<Response> {
+export async function followRequest(work: () => Promise<Response>): Promise<Response> {
   const journey: Journey = { phase: 'entrance', hops: 0, before: null };
   const answer = await journeys.run(journey, work);
   const { before, hops } = journey;
@@ -62,10 +62,10 @@ export function beginHandler(): void {
   journey.before = journey.hops;
 }
 
-export const phase = (): Phase => journeys.getStore()?.phase ?? 'afterwards';
+export const getPhase = (): Phase => journeys.getStore()?.phase ?? 'afterwards';
 
 /** Goes the way to what is far away, and makes a call there. */
-export async function goFar<T>(call: () => Promise<T>): Promise<T> {
+export async function callFromAfar<T>(call: () => Promise<T>): Promise<T> {
   const journey = journeys.getStore();
   const hops = (journey?.hops ?? 0) + 1;
   if (distance > 0) await new Promise((resolve) => setTimeout(resolve, distance));

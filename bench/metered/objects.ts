@@ -1,7 +1,7 @@
 import * as product from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
-import { metered } from './environment.ts';
-import { use, useCursor } from './meter.ts';
+import { meterEnvironment } from './environment.ts';
+import { addUse, useCursor } from './meter.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a class made of another one takes, in TypeScript.
 type Class = new (...given: any[]) => { alarm?(): void | Promise<void> };
@@ -29,37 +29,37 @@ function watchStorage({ storage }: DurableObjectState): void {
   for (const [object, name, used] of rows) {
     const call = Reflect.get(object, name);
     Reflect.set(object, name, function counted(this: unknown, ...given: unknown[]) {
-      use(used);
+      addUse(used);
       return Reflect.apply(call, this, given);
     });
   }
 }
 
 /** The class with what its objects use counted. */
-const watched = <C extends Class>(Product: C) =>
+const watchClass = <C extends Class>(Product: C) =>
   class extends Product {
     // biome-ignore lint/suspicious/noExplicitAny: see `Class`.
     constructor(...[state, env]: any[]) {
       watchStorage(state);
-      super(state, metered(env as Bindings));
+      super(state, meterEnvironment(env as Bindings));
     }
 
     override async alarm(): Promise<void> {
-      use('objects.requests');
-      use('objects.requests.alarms');
+      addUse('objects.requests');
+      addUse('objects.requests.alarms');
       await super.alarm?.();
     }
   };
 
-export const AttemptLimiter = watched(product.AttemptLimiter);
-export const CompanyLog = class extends watched(product.CompanyLog) {
+export const AttemptLimiter = watchClass(product.AttemptLimiter);
+export const CompanyLog = class extends watchClass(product.CompanyLog) {
   /** Moves what has been kept for long enough, as its alarm does. */
   async move(): Promise<void> {
     await this.alarm();
   }
 };
-export const IpLimiter = watched(product.IpLimiter);
-export const OrganizationGate = watched(product.OrganizationGate);
-export const TokenLimiter = watched(product.TokenLimiter);
-export const ViewerGate = watched(product.ViewerGate);
-export const WebhookSender = watched(product.WebhookSender);
+export const IpLimiter = watchClass(product.IpLimiter);
+export const OrganizationGate = watchClass(product.OrganizationGate);
+export const TokenLimiter = watchClass(product.TokenLimiter);
+export const ViewerGate = watchClass(product.ViewerGate);
+export const WebhookSender = watchClass(product.WebhookSender);

@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { createApp, SURFACES } from '../../src/app.ts';
 import type { Bindings } from '../../src/config.ts';
 import { type Endpoint, ok } from '../../src/http/endpoint.ts';
-import { withConcepts } from '../../src/http/openapi.ts';
+import { addConcepts } from '../../src/http/openapi.ts';
 import { surface as console } from '../../src/http/surfaces/console.ts';
 import { surface as organization } from '../../src/http/surfaces/organization.ts';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { DEFAULT_RETENTION_DAYS } from '../../src/logs/log.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
-import { logs, metered } from './environment.ts';
-import { foundCompany } from './found.ts';
-import { beginHandler, follow, place, takeUsage, use } from './meter.ts';
+import { logs, meterEnvironment } from './environment.ts';
+import { createCompany } from './found.ts';
+import { addUse, beginHandler, followRequest, setDistance, takeUsage } from './meter.ts';
 
 export { Variables } from '../../src/api.ts';
 export * from './objects.ts';
@@ -33,8 +33,8 @@ const nothing = (path: string, access: Action): Endpoint => ({
 
 // With each of the two credentials.
 SURFACES.push(
-  withConcepts(organization, { Bench: [nothing('/bench/signed', 'users:ListUsers')] }),
-  withConcepts(console, { Bench: [nothing('/bench/bearer', 'users:list')] }),
+  addConcepts(organization, { Bench: [nothing('/bench/signed', 'users:ListUsers')] }),
+  addConcepts(console, { Bench: [nothing('/bench/bearer', 'users:list')] }),
 );
 for (const each of SURFACES) {
   each.endpoints = each.endpoints.map(({ contract, handle }) => ({
@@ -53,7 +53,7 @@ export default {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/bench/usage') return Response.json(takeUsage());
     if (pathname === '/bench/distance') {
-      place(Number(searchParams.get('milliseconds')));
+      setDistance(Number(searchParams.get('milliseconds')));
       return Response.json({});
     }
     if (pathname === '/bench/forget') {
@@ -63,10 +63,10 @@ export default {
     if (pathname === '/bench/move') return moveLogs(env);
     if (pathname === '/bench/found') {
       const [slug, principals] = ['slug', 'principals'].map((name) => searchParams.get(name) ?? '') as [string, string];
-      return foundCompany(env, execution, slug, Number(principals)).then((made) => Response.json(made));
+      return createCompany(env, execution, slug, Number(principals)).then((made) => Response.json(made));
     }
-    use('worker.requests');
-    return follow(async () => app.fetch(request, metered(env), execution));
+    addUse('worker.requests');
+    return followRequest(async () => app.fetch(request, meterEnvironment(env), execution));
   },
 } satisfies ExportedHandler<Bindings>;
 

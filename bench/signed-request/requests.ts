@@ -4,7 +4,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 const CONCURRENCY = 8;
 
 /** Sends one GET for each set of headers, eight at a time. @throws if one is not answered 200 */
-export async function openLoop(url: string, headers: object[]): Promise<void> {
+export async function sendAtConcurrency(url: string, headers: object[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
   const waiting = headers.values();
   const sendOn = async () => {

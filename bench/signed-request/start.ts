@@ -26,7 +26,7 @@ export async function startBenchWorker(): Promise<BenchWorker> {
   const modules = await bundleWorker(PROJECT, bundle, resolve(import.meta.dirname, 'worker.ts'));
   const options: V4WorkerOptionsShape = workerOptionsOf(join(PROJECT, 'wrangler.toml')).workerOptions;
   const { email: _email, modulesRules: _rules, ...bindings } = options;
-  const operatorToken = random();
+  const operatorToken = makeRandomSecret();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       cf: false,
@@ -40,18 +40,18 @@ export async function startBenchWorker(): Promise<BenchWorker> {
           modulesRoot: bundle,
           // The requests go straight to the Worker, so that Miniflare's proxy is not measured.
           unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
-          bindings: { ...bindings.bindings, ...variables(operatorToken) },
+          bindings: { ...bindings.bindings, ...makeVariables(operatorToken) },
         },
       ],
     }),
   );
   await miniflare.ready;
-  await migrate(await miniflare.getD1Database('CONTROL_DB', 'api'));
+  await migrateDatabase(await miniflare.getD1Database('CONTROL_DB', 'api'));
   const { origin } = await miniflare.unsafeGetDirectURL('api');
   return {
     origin,
     operatorToken,
-    pid: workerdOf(process.pid),
+    pid: findWorkerd(process.pid),
     async stop() {
       await miniflare.dispose();
       await rm(folder, { recursive: true, force: true });
@@ -59,16 +59,16 @@ export async function startBenchWorker(): Promise<BenchWorker> {
   };
 }
 
-const random = () => randomBytes(32).toString('base64');
+const makeRandomSecret = () => randomBytes(32).toString('base64');
 
-function variables(operatorToken: string): Record<string, string> {
+function makeVariables(operatorToken: string): Record<string, string> {
   const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   return {
     PLATFORM_ADMIN_TOKEN: operatorToken,
     JWT_PRIVATE_KEYS: JSON.stringify([{ ...jwk, kid: 'bench' }]),
-    KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),
-    ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
-    EMBED_SECRETS: JSON.stringify({ 1: random() }),
+    KEY_DERIVATION_SECRETS: JSON.stringify({ 1: makeRandomSecret() }),
+    ENCRYPTION_KEYS: JSON.stringify({ 1: makeRandomSecret() }),
+    EMBED_SECRETS: JSON.stringify({ 1: makeRandomSecret() }),
     NEON_API_KEY: 'unused',
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
@@ -77,7 +77,7 @@ function variables(operatorToken: string): Record<string, string> {
 }
 
 /** Makes the tables of an empty control database. */
-export async function migrate(database: Awaited<ReturnType<Miniflare['getD1Database']>>): Promise<void> {
+export async function migrateDatabase(database: Awaited<ReturnType<Miniflare['getD1Database']>>): Promise<void> {
   const folder = join(PROJECT, 'drizzle');
   for (const name of readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -88,7 +88,7 @@ export async function migrate(database: Awaited<ReturnType<Miniflare['getD1Datab
 }
 
 /** The process of workerd below another one. */
-export function workerdOf(parent: number): number {
+export function findWorkerd(parent: number): number {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       const isWorkerd = new RegExp(`^\\d+ \\(workerd\\) \\w ${parent} `);

@@ -5,10 +5,10 @@ import type { OrganizationGate } from '../../src/objects/organization-gate.ts';
 import type { TokenLimiter } from '../../src/objects/token-limiter.ts';
 
 /** A D1 statement, which runs in batches only. */
-interface Asked {
+interface AskedStatement {
   query: string;
   values: unknown[];
-  bind(...values: unknown[]): Asked;
+  bind(...values: unknown[]): AskedStatement;
 }
 
 const known = new WeakMap<Bindings, Bindings>();
@@ -20,9 +20,9 @@ const known = new WeakMap<Bindings, Bindings>();
 export function withoutPlatform(env: Bindings): Bindings {
   const made = known.get(env) ?? {
     ...env,
-    CONTROL_DB: recorded(env.CONTROL_DB),
-    ORGANIZATION_GATE: { getByName: () => ({ admit }) },
-    IP_LIMITER: { getByName: () => ({ take: async () => open satisfies AnswerOf<IpLimiter['take']> }) },
+    CONTROL_DB: recordDatabase(env.CONTROL_DB),
+    ORGANIZATION_GATE: { getByName: () => ({ admit: admitRequest }) },
+    IP_LIMITER: { getByName: () => ({ take: async () => OPEN_LIMIT satisfies AnswerOf<IpLimiter['take']> }) },
     TOKEN_LIMITER: { getByName: () => ({ take: takeOfToken }) },
     COMPANY_LOG: { getByName: () => ({ appendAll: async () => undefined, addViews: async () => undefined }) },
   };
@@ -30,20 +30,22 @@ export function withoutPlatform(env: Bindings): Bindings {
   return made as unknown as Bindings;
 }
 
-const open: LimitState = { limit: 1000, remaining: 999, resetAt: Date.now() + 60_000, allowed: true };
-const takeOfToken = async () => ({ limit: open, key: null }) satisfies AnswerOf<TokenLimiter['take']>;
-const admit = async () =>
-  ({ refused: null, organization: open, principal: open }) satisfies Partial<AnswerOf<OrganizationGate['admit']>>;
+const OPEN_LIMIT: LimitState = { limit: 1000, remaining: 999, resetAt: Date.now() + 60_000, allowed: true };
+const takeOfToken = async () => ({ limit: OPEN_LIMIT, key: null }) satisfies AnswerOf<TokenLimiter['take']>;
+const admitRequest = async () =>
+  ({ refused: null, organization: OPEN_LIMIT, principal: OPEN_LIMIT }) satisfies Partial<
+    AnswerOf<OrganizationGate['admit']>
+  >;
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever it takes.
 type AnswerOf<Method extends (...given: any[]) => unknown> = Awaited<ReturnType<Method>>;
 
-function recorded(database: D1Database): D1Database {
+function recordDatabase(database: D1Database): D1Database {
   const answers = new Map<string, Promise<D1Result[]>>();
   const withSession = (constraint: string) => ({
-    prepare: (query: string) => statementOf(query),
+    prepare: (query: string) => makeStatement(query),
     getBookmark: () => null,
-    batch: (asked: Asked[]) => {
+    batch: (asked: AskedStatement[]) => {
       const name = asked.map(({ query }) => query.length).join();
       const answer = answers.get(name) ?? really(database.withSession(constraint), asked);
       answers.set(name, answer);
@@ -53,11 +55,11 @@ function recorded(database: D1Database): D1Database {
   return { withSession } as unknown as D1Database;
 }
 
-function statementOf(query: string, values: unknown[] = []): Asked {
+function makeStatement(query: string, values: unknown[] = []): AskedStatement {
   const alone = () => Promise.reject(new Error('Only batches are answered here.'));
-  const bind = (...given: unknown[]) => statementOf(query, given);
+  const bind = (...given: unknown[]) => makeStatement(query, given);
   return Object.assign({ query, values, bind }, { all: alone, raw: alone, run: alone, first: alone });
 }
 
-const really = (session: D1DatabaseSession, asked: Asked[]): Promise<D1Result[]> =>
+const really = (session: D1DatabaseSession, asked: AskedStatement[]): Promise<D1Result[]> =>
   session.batch(asked.map(({ query, values }) => session.prepare(query).bind(...values)));

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createApp, SURFACES } from '../../src/app.ts';
 import type { Bindings } from '../../src/config.ts';
 import { ok } from '../../src/http/endpoint.ts';
-import { withConcepts } from '../../src/http/openapi.ts';
+import { addConcepts } from '../../src/http/openapi.ts';
 import { endpoint, surface } from '../../src/http/surfaces/organization.ts';
 import { consume } from '../../src/jobs/queues.ts';
 import { withoutPlatform } from './without-platform.ts';
@@ -25,7 +25,7 @@ const nothing = (path: string) =>
     },
     () => ({ done: true }),
   );
-SURFACES.push(withConcepts(surface, { Bench: [nothing('/bench/signed'), nothing('/bench/platform')] }));
+SURFACES.push(addConcepts(surface, { Bench: [nothing('/bench/signed'), nothing('/bench/platform')] }));
 const app = createApp();
 
 const bare = new Hono<{ Bindings: Bindings }>().get('/bench/bare', (c) => c.json({ done: true }));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobWhen, load, type System, upload } from '../system.ts';
+import { loadJob, type System, uploadFile, waitForJob } from '../system.ts';
 import type { Callers } from './callers.ts';
 
 const REGIONS = ['norte', 'sul', 'leste', 'oeste'];
@@ -18,9 +18,9 @@ export interface Scene {
 }
 
 /** A repeated activity of a caller. @param turn counts from 0 */
-export type Work = (turn: number) => Promise<void>;
+export type Activity = (turn: number) => Promise<void>;
 
-const csvOf = (rows: number, seed: number): string =>
+const makeCsv = (rows: number, seed: number): string =>
   ['regiao,produto,valor,dia']
     .concat(
       Array.from({ length: rows }, (_, n) => {
@@ -30,13 +30,13 @@ const csvOf = (rows: number, seed: number): string =>
     )
     .join('\n');
 
-const fileOf = (csv: string): File => new File([csv], 'vendas.csv', { type: 'text/csv' });
+const makeFile = (csv: string): File => new File([csv], 'vendas.csv', { type: 'text/csv' });
 
 /** Makes the objects through the API. */
-export async function setScene(system: System): Promise<Scene> {
-  const jobId = await upload(system, fileOf(csvOf(20_000, 1)));
-  const job = await jobWhen(system, jobId, 'waiting_confirm');
-  const { user_table_id: tableId } = await load(system, job, { display_name: 'vendas' });
+export async function createScene(system: System): Promise<Scene> {
+  const jobId = await uploadFile(system, makeFile(makeCsv(20_000, 1)));
+  const job = await waitForJob(system, jobId, 'waiting_confirm');
+  const { user_table_id: tableId } = await loadJob(system, job, { display_name: 'vendas' });
   const region = { slug: 'regiao', label: 'Região', kind: 'text' };
   const { _id: visualizationId } = await system.call('POST', '/v1/visualizations', {
     name: 'Vendas por produto',
@@ -60,8 +60,8 @@ export async function setScene(system: System): Promise<Scene> {
 }
 
 /** The activity of automation: makes a group, reads lists, deletes the group. */
-export const automation =
-  (callers: Callers): Work =>
+export const actAsAutomation =
+  (callers: Callers): Activity =>
   async (turn) => {
     const group = await callers.signed('POST', '/groups', { name: `grupo ${turn} ${crypto.randomUUID()}` });
     await callers.signed('GET', '/users?quantity=50');
@@ -72,8 +72,8 @@ export const automation =
   };
 
 /** The activity of a person at the console: reads and writes rows, runs a visualization. */
-export const person =
-  (callers: Callers, { tableId, visualizationId }: Scene): Work =>
+export const actAsPerson =
+  (callers: Callers, { tableId, visualizationId }: Scene): Activity =>
   async (turn) => {
     await callers.bearer('GET', '/v1/auth/me');
     await callers.bearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (turn % 200)}&per_page=50`);
@@ -84,8 +84,8 @@ export const person =
   };
 
 /** The activity of viewers of an embed and of a public link. */
-export const viewer =
-  (callers: Callers, { embed, share }: Scene): Work =>
+export const actAsViewer =
+  (callers: Callers, { embed, share }: Scene): Activity =>
   async (turn) => {
     const parameters = { regiao: REGIONS[turn % 4] };
     await callers.viewer('GET', `${embed}/info`);
@@ -95,25 +95,25 @@ export const viewer =
   };
 
 /** The activity of a person with files: uploads, confirms, waits for the table, counts its rows, deletes it. */
-export const uploader =
-  (callers: Callers): Work =>
+export const actAsUploader =
+  (callers: Callers): Activity =>
   async (turn) => {
     const form = new FormData();
-    form.append('files', fileOf(csvOf(UPLOADED_ROWS, turn)));
+    form.append('files', makeFile(makeCsv(UPLOADED_ROWS, turn)));
     const uploaded = await callers.bearer('POST', '/v1/managed-tables/upload', form);
     if (!uploaded) return;
     const path = `/v1/managed-tables/upload-jobs/${uploaded.job_id}`;
-    const inferred = await jobOf(callers, path, 'waiting_confirm');
+    const inferred = await readJob(callers, path, 'waiting_confirm');
     const table = { display_name: `carga_${turn}`, columns: inferred.inferred_schema.columns };
     await callers.bearer('POST', `${path}/confirm`, table);
-    const { user_table_id: tableId } = await jobOf(callers, path, 'done');
+    const { user_table_id: tableId } = await readJob(callers, path, 'done');
     const { row_count: rows } = await callers.bearer('GET', `/v1/managed-tables/${tableId}`);
     if (rows !== UPLOADED_ROWS) throw new Error(`An upload of ${UPLOADED_ROWS} rows made a table of ${rows}`);
     await callers.bearer('DELETE', `/v1/managed-tables/${tableId}`);
   };
 
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
-async function jobOf(callers: Callers, path: string, status: string): Promise<any> {
+async function readJob(callers: Callers, path: string, status: string): Promise<any> {
   const patience = Date.now() + PATIENCE_MS;
   for (;;) {
     const job = await callers.bearer('GET', path);

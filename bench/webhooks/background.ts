@@ -1,8 +1,8 @@
 /** The Worker in the background with what it uses counted, and written to its log. */
 import background from '../../src/background.ts';
 import type { Bindings } from '../../src/config.ts';
-import { metered } from '../metered/environment.ts';
-import { takeUsage, use } from '../metered/meter.ts';
+import { meterEnvironment } from '../metered/environment.ts';
+import { addUse, takeUsage } from '../metered/meter.ts';
 
 type Background = Required<ExportedHandler<Bindings>>;
 const { queue, scheduled } = background as unknown as Background;
@@ -12,9 +12,9 @@ const USED = 'bench used ';
 
 export default {
   async queue(batch, env, execution) {
-    use('worker.requests');
-    await queue(batch, metered(env), execution);
+    addUse('worker.requests');
+    await queue(batch, meterEnvironment(env), execution);
     console.log(USED + JSON.stringify(takeUsage()));
   },
-  scheduled: (controller, env, execution) => scheduled(controller, metered(env), execution),
+  scheduled: (controller, env, execution) => scheduled(controller, meterEnvironment(env), execution),
 } satisfies ExportedHandler<Bindings>;

@@ -1,68 +1,72 @@
 /** Has the bindings of this isolate refuse what the platform refuses. Only tests and `npm start` import it. */
 import { env } from 'cloudflare:workers';
 import type { Bindings } from '../../src/config.ts';
-import { connected, countQuery } from './invocation.ts';
+import { countQuery, openWithinLimit } from './invocation.ts';
 import { LIMITS, PastLimit } from './limits.ts';
 import { requireStorable } from './storable.ts';
 
-type Method = (...given: unknown[]) => unknown;
+type ObjectMethod = (...given: unknown[]) => unknown;
 
 /** Replaces methods of the class of `example`. */
-export function replace(example: object, names: readonly string[], by: (name: string, method: Method) => Method): void {
-  const prototype = Object.getPrototypeOf(example) as Record<string, Method>;
-  for (const name of names) prototype[name] = by(name, prototype[name] as Method);
+export function replaceMethods(
+  example: object,
+  names: readonly string[],
+  by: (name: string, method: ObjectMethod) => ObjectMethod,
+): void {
+  const prototype = Object.getPrototypeOf(example) as Record<string, ObjectMethod>;
+  for (const name of names) prototype[name] = by(name, prototype[name] as ObjectMethod);
 }
 
 const { FILES, CONTROL_DB, AUDIT } = env as unknown as Bindings;
 
-replace(FILES, ['get', 'head', 'put', 'list', 'delete', 'createMultipartUpload'], (name, method) => {
+replaceMethods(FILES, ['get', 'head', 'put', 'list', 'delete', 'createMultipartUpload'], (name, method) => {
   return async function limited(this: R2Bucket, ...given) {
     const keys = given[0];
     if (name === 'delete' && Array.isArray(keys)) {
       if (keys.length === 0 || keys.length > LIMITS.keysOfDelete.value)
         throw new PastLimit('keysOfDelete', keys.length);
     }
-    return connected(async () => Reflect.apply(method, this, given));
+    return openWithinLimit(async () => Reflect.apply(method, this, given));
   };
 });
 
-const sizeOf = (body: unknown): number => Buffer.byteLength(JSON.stringify(body) ?? '');
+const measureSize = (body: unknown): number => Buffer.byteLength(JSON.stringify(body) ?? '');
 
-replace(AUDIT, ['send', 'sendBatch'], (name, method) => {
+replaceMethods(AUDIT, ['send', 'sendBatch'], (name, method) => {
   return async function limited(this: Queue, ...given) {
     if (name === 'sendBatch') {
       const messages = [...(given[0] as Iterable<MessageSendRequest>)];
-      const bytes = messages.reduce((sum, { body }) => sum + sizeOf(body), 0);
+      const bytes = messages.reduce((sum, { body }) => sum + measureSize(body), 0);
       if (bytes > LIMITS.batchBytes.value) throw new PastLimit('batchBytes', bytes);
-      return connected(async () => Reflect.apply(method, this, [messages, ...given.slice(1)]));
+      return openWithinLimit(async () => Reflect.apply(method, this, [messages, ...given.slice(1)]));
     }
-    return connected(async () => Reflect.apply(method, this, given));
+    return openWithinLimit(async () => Reflect.apply(method, this, given));
   };
 });
 
 /** Why a statement cannot be run, which its database says when it is. */
-const refused = new WeakMap<object, unknown>();
+const refusedStatements = new WeakMap<object, unknown>();
 
 const statement = CONTROL_DB.prepare('select 1');
 
-replace(statement, ['bind'], (_, method) => {
+replaceMethods(statement, ['bind'], (_, method) => {
   return function limited(this: D1PreparedStatement, ...values) {
     const bound = Reflect.apply(method, this, values) as D1PreparedStatement;
     try {
       requireStorable(String((this as unknown as { statement?: string }).statement), values, 'valueBytes');
     } catch (error) {
-      refused.set(bound, error);
+      refusedStatements.set(bound, error);
     }
     return bound;
   };
 });
 
 function requireRunnable(statements: readonly object[]): void {
-  for (const each of statements) if (refused.has(each)) throw refused.get(each);
+  for (const each of statements) if (refusedStatements.has(each)) throw refusedStatements.get(each);
   countQuery();
 }
 
-replace(statement, ['all', 'raw', 'run', 'first'], (_, method) => {
+replaceMethods(statement, ['all', 'raw', 'run', 'first'], (_, method) => {
   return async function limited(this: D1PreparedStatement, ...given) {
     requireRunnable([this]);
     return Reflect.apply(method, this, given);
@@ -70,7 +74,7 @@ replace(statement, ['all', 'raw', 'run', 'first'], (_, method) => {
 });
 
 for (const database of [CONTROL_DB, CONTROL_DB.withSession()]) {
-  replace(database, ['batch'], (_, method) => {
+  replaceMethods(database, ['batch'], (_, method) => {
     return async function limited(this: object, ...given) {
       requireRunnable(given[0] as D1PreparedStatement[]);
       return Reflect.apply(method, this, given);
@@ -78,11 +82,11 @@ for (const database of [CONTROL_DB, CONTROL_DB.withSession()]) {
   });
 }
 
-replace(caches.default, ['match', 'put', 'delete'], (_, method) => {
+replaceMethods(caches.default, ['match', 'put', 'delete'], (_, method) => {
   return async function limited(this: Cache, ...given) {
-    return connected(async () => Reflect.apply(method, this, given));
+    return openWithinLimit(async () => Reflect.apply(method, this, given));
   };
 });
 
 const { fetch } = globalThis;
-globalThis.fetch = (...given: Parameters<typeof fetch>) => connected(() => fetch(...given));
+globalThis.fetch = (...given: Parameters<typeof fetch>) => openWithinLimit(() => fetch(...given));

@@ -33,13 +33,14 @@ class Invocation {
   }
 }
 
-const current = new AsyncLocalStorage<Invocation>();
+const currentInvocation = new AsyncLocalStorage<Invocation>();
 
 /** Runs what the platform calls a Worker for. */
-export const inInvocation = <T>(work: () => T): T => current.run(new Invocation(), work);
+export const runInInvocation = <T>(work: () => T): T => currentInvocation.run(new Invocation(), work);
 
 /** Counts a query of D1. @throws PastLimit */
-export const countQuery = (): void => current.getStore()?.query();
+export const countQuery = (): void => currentInvocation.getStore()?.query();
 
 /** Opens a connection when the invocation may have another one. @throws PastLimit */
-export const connected = <T>(open: () => Promise<T>): Promise<T> => current.getStore()?.connect(open) ?? open();
+export const openWithinLimit = <T>(open: () => Promise<T>): Promise<T> =>
+  currentInvocation.getStore()?.connect(open) ?? open();

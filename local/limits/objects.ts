@@ -1,4 +1,4 @@
-import { replace } from './enforce.ts';
+import { replaceMethods } from './enforce.ts';
 import { requireStorable, requireStorableEntry } from './storable.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a class made of another one takes, in TypeScript.
@@ -13,14 +13,14 @@ const withoutAlarm = new WeakSet<object>();
 function limitStorage(storage: DurableObjectStorage): void {
   if (isLimited) return;
   isLimited = true;
-  replace(storage.sql, ['exec'], (_, method) => {
+  replaceMethods(storage.sql, ['exec'], (_, method) => {
     return function limited(this: SqlStorage, ...given) {
       requireStorable(String(given[0]), given.slice(1), 'objectValueBytes');
       return Reflect.apply(method, this, given);
     };
   });
   for (const keyed of [storage, storage.kv]) {
-    replace(keyed, ['put'], (_, method) => {
+    replaceMethods(keyed, ['put'], (_, method) => {
       return function limited(this: object, ...given) {
         const [key, value] = given;
         if (typeof key === 'string') requireStorableEntry(key, value);
@@ -29,7 +29,7 @@ function limitStorage(storage: DurableObjectStorage): void {
       };
     });
   }
-  replace(storage, ['setAlarm'], (_, method) => {
+  replaceMethods(storage, ['setAlarm'], (_, method) => {
     return async function limited(this: DurableObjectStorage, ...given) {
       if (withoutAlarm.has(this)) throw new TypeError('The platform refuses alarms of a class without alarm().');
       return Reflect.apply(method, this, given);
@@ -38,7 +38,7 @@ function limitStorage(storage: DurableObjectStorage): void {
 }
 
 /** The class of Durable Objects, of which each refuses what the platform refuses. */
-export const limited = <C extends Class>(Product: C): C =>
+export const limitObject = <C extends Class>(Product: C): C =>
   class extends Product {
     // biome-ignore lint/suspicious/noExplicitAny: see `Class`.
     constructor(...[state, env]: any[]) {

@@ -6,7 +6,7 @@ import { sendJson } from '../servers.ts';
 import type { Caller, NeonAccount, OrganizationOf } from './account.ts';
 import type { Faults, NeonCall } from './faults.ts';
 import { NameTaken, type NeonProject, type NeonProjects } from './projects.ts';
-import { connectionUri, createdProjectView, operationViews, projectListItemView, projectView } from './views.ts';
+import { makeConnectionUri, viewCreatedProject, viewListedProject, viewOperations, viewProject } from './views.ts';
 
 interface ApiResponse {
   status: number;
@@ -20,7 +20,7 @@ interface Call {
   run(operationsMs: number): ApiResponse | Promise<ApiResponse>;
 }
 
-const ROOT = '/api/v2';
+const ROOT_PATH = '/api/v2';
 
 /** The calls of Neon's management API v2 that provisioning makes (https://api-docs.neon.tech). */
 export class ManagementApi {
@@ -37,40 +37,40 @@ export class ManagementApi {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = this.#account.callerOf(request.headers.authorization ?? '');
     if (caller === undefined) {
-      return send(response, problem(401, '', 'supplied credentials do not pass authentication'));
+      return sendResponse(response, makeProblem(401, '', 'supplied credentials do not pass authentication'));
     }
     const about = this.#aboutAccount(request, caller);
-    if (about !== undefined) return send(response, about);
+    if (about !== undefined) return sendResponse(response, about);
     const call = this.#route(request, caller, await json(request).catch(() => ({})));
-    if (call === undefined) return send(response, problem(404, '', 'the requested resource was not found'));
+    if (call === undefined) return sendResponse(response, makeProblem(404, '', 'the requested resource was not found'));
 
     const fault = this.#faults.take(call.name, call.projectName);
     if (fault?.delay_ms !== undefined) await sleep(fault.delay_ms);
     if (fault?.status !== undefined) {
       if (fault.retry_after !== undefined) response.setHeader('retry-after', String(fault.retry_after));
-      return send(response, problem(fault.status, 'LOCAL_FAULT', 'a fault was set on this call'));
+      return sendResponse(response, makeProblem(fault.status, 'LOCAL_FAULT', 'a fault was set on this call'));
     }
     const answer = await call.run(fault?.operations_ms ?? 0);
     if (fault?.lose_answer === true) {
       request.socket.destroy();
       return;
     }
-    send(response, answer);
+    sendResponse(response, answer);
   }
 
   /** Answers questions about the account itself. */
   #aboutAccount(request: IncomingMessage, caller: Caller): ApiResponse | undefined {
     const account = this.#account;
-    switch (`${request.method} ${request.url?.slice(ROOT.length)}`) {
+    switch (`${request.method} ${request.url?.slice(ROOT_PATH.length)}`) {
       case 'GET /auth':
-        return ok(account.authView(caller));
+        return makeResponse(account.authView(caller));
       case 'GET /regions':
-        return ok(account.regionsView());
+        return makeResponse(account.regionsView());
       case `GET /organizations/${account.organization}`:
-        return ok(account.organizationView());
+        return makeResponse(account.organizationView());
       case 'GET /users/me/organizations':
-        if (caller === 'organization') return problem(403, '', 'not allowed for organization API keys');
-        return ok({ organizations: [account.organizationView()] });
+        if (caller === 'organization') return makeProblem(403, '', 'not allowed for organization API keys');
+        return makeResponse({ organizations: [account.organizationView()] });
       default:
         return undefined;
     }
@@ -79,7 +79,7 @@ export class ManagementApi {
   #route(request: IncomingMessage, caller: Caller, body: unknown): Call | undefined {
     const url = new URL(request.url ?? '/', 'http://neon');
     const [collection, id, part, partId] = url.pathname
-      .slice(ROOT.length + 1)
+      .slice(ROOT_PATH.length + 1)
       .split('/')
       .map(decodeURIComponent);
     if (collection !== 'projects') return undefined;
@@ -90,21 +90,21 @@ export class ManagementApi {
     if (project === undefined) return undefined;
     const about = (name: NeonCall, run: Call['run']): Call => ({ name, projectName: project.name, run });
     if (method === 'GET' && part === undefined) {
-      return about('get_project', () => ok({ project: projectView(project) }));
+      return about('get_project', () => makeResponse({ project: viewProject(project) }));
     }
     if (method === 'DELETE' && part === undefined) {
       return about('delete_project', async () => {
         await this.#projects.delete(project);
-        return ok({ project: projectView(project) });
+        return makeResponse({ project: viewProject(project) });
       });
     }
     if (method === 'GET' && part === 'operations') {
       return partId === undefined
-        ? about('list_operations', () => ok({ operations: operationViews(project, Date.now()) }))
-        : about('get_operation', () => operation(project, partId));
+        ? about('list_operations', () => makeResponse({ operations: viewOperations(project, Date.now()) }))
+        : about('get_operation', () => makeOperation(project, partId));
     }
     if (method === 'GET' && part === 'connection_uri') {
-      return about('connection_uri', () => uri(project, url.searchParams));
+      return about('connection_uri', () => makeUri(project, url.searchParams));
     }
     return undefined;
   }
@@ -113,7 +113,11 @@ export class ManagementApi {
     if (method === 'GET') {
       const search = query.get('search') ?? '';
       const of = this.#account.organizationFor(caller, query.get('org_id'));
-      return { name: 'list_projects', projectName: search, run: () => within(of, () => this.#list(search, query)) };
+      return {
+        name: 'list_projects',
+        projectName: search,
+        run: () => withOrganization(of, () => this.#list(search, query)),
+      };
     }
     if (method === 'POST') {
       const { project = {} } = body as { project?: CreateInput };
@@ -122,7 +126,7 @@ export class ManagementApi {
       return {
         name: 'create_project',
         projectName: name,
-        run: (ms) => within(of, () => this.#create(name, project, ms)),
+        run: (ms) => withOrganization(of, () => this.#create(name, project, ms)),
       };
     }
     return undefined;
@@ -133,15 +137,15 @@ export class ManagementApi {
     const after = found.findIndex(({ id }) => id === query.get('cursor')) + 1;
     const page = found.slice(after, after + Number(query.get('limit') ?? 10));
     const last = page.at(-1);
-    return ok({
-      projects: page.map(projectListItemView),
+    return makeResponse({
+      projects: page.map(viewListedProject),
       ...(last === undefined ? {} : { pagination: { cursor: last.id } }),
     });
   }
 
   async #create(name: string, input: CreateInput, operationsMs: number): Promise<ApiResponse> {
     const refusal = this.#account.refusalOf(input, this.#projects.list().length);
-    if (refusal) return problem(refusal.status, refusal.code, refusal.message);
+    if (refusal) return makeProblem(refusal.status, refusal.code, refusal.message);
     const wanted = {
       name,
       database: input.branch?.database_name ?? 'neondb',
@@ -153,9 +157,9 @@ export class ManagementApi {
     };
     try {
       const project = await this.#projects.create(wanted, operationsMs);
-      return { status: 201, body: createdProjectView(project, Date.now()) };
+      return { status: 201, body: viewCreatedProject(project, Date.now()) };
     } catch (error) {
-      if (error instanceof NameTaken) return problem(409, 'CONFLICT', error.message);
+      if (error instanceof NameTaken) return makeProblem(409, 'CONFLICT', error.message);
       throw error;
     }
   }
@@ -168,23 +172,28 @@ const DAY_SECONDS = 24 * 60 * 60;
 const DEFAULT_UNITS = 0.25;
 
 /** Answers if the organization is known. */
-const within = (
+const withOrganization = (
   of: OrganizationOf,
   answer: () => ApiResponse | Promise<ApiResponse>,
-): ApiResponse | Promise<ApiResponse> => ('organization' in of ? answer() : problem(of.status, of.code, of.message));
+): ApiResponse | Promise<ApiResponse> =>
+  'organization' in of ? answer() : makeProblem(of.status, of.code, of.message);
 
-const ok = (body: unknown): ApiResponse => ({ status: 200, body });
+const makeResponse = (body: unknown): ApiResponse => ({ status: 200, body });
 
-const problem = (status: number, code: string, message: string): ApiResponse => ({ status, body: { code, message } });
+const makeProblem = (status: number, code: string, message: string): ApiResponse => ({
+  status,
+  body: { code, message },
+});
 
-function operation(project: NeonProject, id: string): ApiResponse {
-  const found = operationViews(project, Date.now()).find((view) => view.id === id);
-  return found === undefined ? problem(404, '', 'operation not found') : ok({ operation: found });
+function makeOperation(project: NeonProject, id: string): ApiResponse {
+  const found = viewOperations(project, Date.now()).find((view) => view.id === id);
+  return found === undefined ? makeProblem(404, '', 'operation not found') : makeResponse({ operation: found });
 }
 
-function uri(project: NeonProject, query: URLSearchParams): ApiResponse {
+function makeUri(project: NeonProject, query: URLSearchParams): ApiResponse {
   const known = query.get('database_name') === project.database && query.get('role_name') === project.role;
-  return known ? ok({ uri: connectionUri(project) }) : problem(404, '', 'role or database not found');
+  return known ? makeResponse({ uri: makeConnectionUri(project) }) : makeProblem(404, '', 'role or database not found');
 }
 
-const send = (response: ServerResponse, { status, body }: ApiResponse): void => sendJson(response, status, body);
+const sendResponse = (response: ServerResponse, { status, body }: ApiResponse): void =>
+  sendJson(response, status, body);

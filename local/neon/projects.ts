@@ -28,7 +28,7 @@ export interface NeonProject {
 /** Another project already uses the name: roles and databases of all projects are on one local server. */
 export class NameTaken extends Error {}
 
-const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+const makeHex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 /** The projects of the local Neon: listed in a file, with a database each in PostgreSQL. */
 export class NeonProjects {
@@ -65,7 +65,7 @@ export class NeonProjects {
     await this.#withSuperuser(async (client) => {
       await makeRoleAndDatabase(client, wanted.role, password, wanted.database);
     });
-    const suffix = hex(4);
+    const suffix = makeHex(4);
     const endpointId = `ep-local-${suffix}`;
     const endsAt = Date.now() + operationsMs;
     const project: NeonProject = {
@@ -150,7 +150,7 @@ async function makeRoleAndDatabase(client: Client, role: string, password: strin
        IN ROLE neon_superuser`,
     );
   } catch (error) {
-    if (isTaken(error)) throw new NameTaken(`role ${role} exists`);
+    if (isNameTaken(error)) throw new NameTaken(`role ${role} exists`);
     throw error;
   }
   try {
@@ -160,10 +160,10 @@ async function makeRoleAndDatabase(client: Client, role: string, password: strin
     );
   } catch (error) {
     await client.query(`DROP ROLE ${escapeIdentifier(role)}`);
-    if (isTaken(error)) throw new NameTaken(`database ${database} exists`);
+    if (isNameTaken(error)) throw new NameTaken(`database ${database} exists`);
     throw error;
   }
 }
 
-const isTaken = (error: unknown): boolean =>
+const isNameTaken = (error: unknown): boolean =>
   ['42710', '42P04', '23505'].includes((error as { code?: string }).code ?? '');

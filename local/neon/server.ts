@@ -16,7 +16,7 @@ import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
 
 /** The suffix of a pooler's host name. */
-const POOLED = /-pooler(?=\.)/;
+const POOLER_SUFFIX = /-pooler(?=\.)/;
 
 export interface LocalNeonOptions {
   /** Folder of the list of projects. */
@@ -69,9 +69,9 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   const pooler = new Pooler(options.postgres);
   const pooled = { host: '127.0.0.1', port: await pooler.listen() };
   const resolveEndpoint: ResolveEndpoint = (name) => {
-    const project = projects.atHost(name.replace(POOLED, ''));
+    const project = projects.atHost(name.replace(POOLER_SUFFIX, ''));
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
-    const isPooled = POOLED.test(name);
+    const isPooled = POOLER_SUFFIX.test(name);
     const target = isPooled ? pooled : { host, port };
     return project && ready ? { ...target, isPooled, projectName: project.name } : undefined;
   };
@@ -90,7 +90,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await control(request, response, { faults, tunnelFaults, trips, tunnel, computes, directUrl });
+      return await handleControl(request, response, { faults, tunnelFaults, trips, tunnel, computes, directUrl });
     sendJson(response, 404, { code: '', message: 'not found' });
   };
   const server = createServer((request, response) => {
@@ -126,7 +126,7 @@ interface Controlled {
   directUrl: LocalNeon['directUrl'];
 }
 
-async function control(
+async function handleControl(
   request: IncomingMessage,
   response: ServerResponse,
   { faults, tunnelFaults, trips, tunnel, computes, directUrl }: Controlled,

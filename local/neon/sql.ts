@@ -35,11 +35,13 @@ export async function runSql(
     database: url.pathname.slice(1),
   });
   try {
-    const sent = JSON.parse(await read(request)) as Statement | { queries: Statement[] };
+    const sent = JSON.parse(await readBody(request)) as Statement | { queries: Statement[] };
     await awake;
     await client.connect();
     const body =
-      'queries' in sent ? { results: await transaction(client, sent.queries, request) } : await run(client, sent);
+      'queries' in sent
+        ? { results: await runTransaction(client, sent.queries, request) }
+        : await runStatement(client, sent);
     sendJson(response, 200, body);
   } catch (error) {
     const { message, code, severity, detail, hint, position, constraint, column, table } = error as DatabaseError;
@@ -51,7 +53,7 @@ export async function runSql(
   }
 }
 
-async function run(client: Client, { query, params = [] }: Statement) {
+async function runStatement(client: Client, { query, params = [] }: Statement) {
   const { command, rowCount, rows, fields }: QueryArrayResult = await client.query({
     text: query,
     values: params,
@@ -61,12 +63,12 @@ async function run(client: Client, { query, params = [] }: Statement) {
   return { command, rowCount, rows, fields, rowAsArray: true };
 }
 
-async function transaction(client: Client, statements: Statement[], { headers }: IncomingMessage) {
+async function runTransaction(client: Client, statements: Statement[], { headers }: IncomingMessage) {
   const level = ISOLATION_LEVELS[String(headers['neon-batch-isolation-level'])];
   const readOnly = headers['neon-batch-read-only'] === 'true' ? ' READ ONLY' : '';
   await client.query(`BEGIN${level ? ` ISOLATION LEVEL ${level}` : ''}${readOnly}`);
   const results = [];
-  for (const statement of statements) results.push(await run(client, statement));
+  for (const statement of statements) results.push(await runStatement(client, statement));
   await client.query('COMMIT');
   return results;
 }
@@ -78,7 +80,7 @@ const ISOLATION_LEVELS: Record<string, string> = {
   Serializable: 'SERIALIZABLE',
 };
 
-async function read(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -15,7 +15,7 @@ export interface TunnelFault {
 export class TunnelFaults {
   readonly #pending: TunnelFault[] = [];
   /** Of each project those not released yet, in the order in which they were set. */
-  readonly #holds = new Map<string, Hold[]>();
+  readonly #holds = new Map<string, HoldPromises[]>();
 
   set(fault: TunnelFault): void {
     this.#pending.push(fault);
@@ -26,7 +26,7 @@ export class TunnelFaults {
   /** Removes and returns the fault set on a message, or on the opening of a tunnel without one. */
   take(projectName: string, message?: Buffer): TunnelFault | undefined {
     const index = this.#pending.findIndex(
-      ({ project_name, statement }) => project_name === projectName && fits(statement, message),
+      ({ project_name, statement }) => project_name === projectName && matchesMessage(statement, message),
     );
     return index < 0 ? undefined : this.#pending.splice(index, 1)[0];
   }
@@ -47,7 +47,7 @@ export class TunnelFaults {
     this.#holdsOf(projectName).shift()?.released.resolve();
   }
 
-  #holdsOf(projectName: string): Hold[] {
+  #holdsOf(projectName: string): HoldPromises[] {
     const holds = this.#holds.get(projectName) ?? [];
     this.#holds.set(projectName, holds);
     return holds;
@@ -55,9 +55,9 @@ export class TunnelFaults {
 }
 
 /** A message that is held, or will be. */
-type Hold = Record<'held' | 'released', PromiseWithResolvers<void>>;
+type HoldPromises = Record<'held' | 'released', PromiseWithResolvers<void>>;
 
-function fits(statement: string | undefined, message: Buffer | undefined): boolean {
+function matchesMessage(statement: string | undefined, message: Buffer | undefined): boolean {
   if (statement === undefined || message === undefined) return statement === message;
   return new RegExp(statement).test(message.toString('latin1'));
 }

@@ -16,7 +16,7 @@ const POSTGRES_BYTES = 8 * 1024;
 const PAUSE_MS = 1;
 
 /** PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
-const COMMAND_COMPLETE = /C\0\0..[A-Z]+[ \0]/s;
+const COMMAND_COMPLETE_PATTERN = /C\0\0..[A-Z]+[ \0]/s;
 
 /** The server behind a host name of Neon's. */
 export interface Endpoint {
@@ -67,7 +67,7 @@ export class Tunnel {
     const open = (webSocket: WebSocket) => {
       const { awake, end } = this.#computes.connect(target.projectName);
       webSocket.on('close', end);
-      join(webSocket, target, this.#faults, this.#trips.link(target.projectName), awake);
+      joinStreams(webSocket, target, this.#faults, this.#trips.link(target.projectName), awake);
     };
     void this.#trips.open(target.projectName).then(() => this.#server.handleUpgrade(request, socket, head, open));
   }
@@ -88,7 +88,7 @@ export class Tunnel {
 }
 
 /** @param awake resolves when the compute is awake; the first messages wait for it */
-function join(
+function joinStreams(
   webSocket: WebSocket,
   { host, port, projectName }: Endpoint,
   faults: TunnelFaults,
@@ -127,7 +127,7 @@ function join(
   function pass(read: Buffer, length: number): boolean {
     if (isSilent || losesAnswer) {
       // Other answers may come first: the driver sends its first query together with the password.
-      if (!isSilent && COMMAND_COMPLETE.test(read.toString('latin1', 0, length))) webSocket.terminate();
+      if (!isSilent && COMMAND_COMPLETE_PATTERN.test(read.toString('latin1', 0, length))) webSocket.terminate();
       free.push(read);
       return true;
     }

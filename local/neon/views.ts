@@ -11,7 +11,7 @@ const ZERO_USAGE = {
 };
 
 /** A project in the answer of `GET /projects/{id}`. */
-export function projectView(project: NeonProject): raw.Project {
+export function viewProject(project: NeonProject): raw.Project {
   return {
     ...ZERO_USAGE,
     id: project.id,
@@ -39,8 +39,8 @@ export function projectView(project: NeonProject): raw.Project {
 }
 
 /** A project in the answer of `GET /projects`. */
-export function projectListItemView(project: NeonProject): raw.ProjectListItem {
-  const { id, platform_id, region_id, name, provisioner, pg_version, proxy_host, owner_id } = projectView(project);
+export function viewListedProject(project: NeonProject): raw.ProjectListItem {
+  const { id, platform_id, region_id, name, provisioner, pg_version, proxy_host, owner_id } = viewProject(project);
   return {
     id,
     platform_id,
@@ -62,7 +62,7 @@ export function projectListItemView(project: NeonProject): raw.ProjectListItem {
 }
 
 /** The operations of a project's creation; `running` until `operationsMs` have passed. `now` in milliseconds. */
-export function operationViews(project: NeonProject, now: number): raw.Operation[] {
+export function viewOperations(project: NeonProject, now: number): raw.Operation[] {
   return project.operations.map((operation) => ({
     id: operation.id,
     project_id: project.id,
@@ -78,19 +78,19 @@ export function operationViews(project: NeonProject, now: number): raw.Operation
 }
 
 /** The owner's connection string. */
-export function connectionUri(project: NeonProject): string {
+export function makeConnectionUri(project: NeonProject): string {
   const { role, password, host, database } = project;
   return `postgresql://${encodeURIComponent(role)}:${encodeURIComponent(password)}@${host}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
 /** The answer to `POST /projects`. `now` in milliseconds. */
-export function createdProjectView(project: NeonProject, now: number): raw.CreateProjectResponses[201] {
+export function viewCreatedProject(project: NeonProject, now: number): raw.CreateProjectResponses[201] {
   const times = { created_at: project.createdAt, updated_at: project.createdAt };
   return {
-    project: projectView(project),
+    project: viewProject(project),
     connection_uris: [
       {
-        connection_uri: connectionUri(project),
+        connection_uri: makeConnectionUri(project),
         connection_parameters: {
           database: project.database,
           password: project.password,
@@ -104,7 +104,7 @@ export function createdProjectView(project: NeonProject, now: number): raw.Creat
       { branch_id: project.branchId, name: project.role, password: project.password, protected: false, ...times },
     ],
     databases: [{ id: 1, branch_id: project.branchId, name: project.database, owner_name: project.role, ...times }],
-    operations: operationViews(project, now),
+    operations: viewOperations(project, now),
     branch: {
       ...ZERO_USAGE,
       id: project.branchId,

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CloudflareCredentials } from '../cloudflare.ts';
 import { CloudflareAccount } from '../cloudflare.ts';
-import { type Environment, PROJECT, placeholdersOf, warningsOf } from '../environments.ts';
+import { type Environment, listPlaceholders, listWarnings, PROJECT } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import type { Workers } from '../workers.ts';
-import { wrangler } from '../wrangler.ts';
+import { runWrangler } from '../wrangler.ts';
 import { moveFormerRecords } from './former-records.ts';
 import { waitForHealth } from './health.ts';
-import { preflight } from './preflight.ts';
-import { copySecrets, missingSecrets } from './secrets.ts';
+import { checkServices } from './preflight.ts';
+import { copySecrets, makeMissingSecrets } from './secrets.ts';
 
 const HEALTH_TIMEOUT_MS = 180_000;
 
@@ -36,32 +36,32 @@ interface Step {
 /** Deploys an environment, from any state. Every step may be repeated. @throws Problem that says what to do next */
 export async function deploy(deployment: Deployment, credentials: CloudflareCredentials): Promise<void> {
   refusePlaceholders(deployment.environment);
-  for (const { title, run } of stepsOf(deployment, credentials)) {
+  for (const { title, run } of listSteps(deployment, credentials)) {
     deployment.report(title);
     deployment.report(`    ${await run()}`);
   }
 }
 
 /** Describes what `deploy` would do, and bundles the Workers as it would, without sending any request. */
-export async function rehearse(deployment: Deployment): Promise<void> {
+export async function describeDeployment(deployment: Deployment): Promise<void> {
   const { environment, report } = deployment;
   const nowhere = { baseUrl: '', token: '', accountId: '' };
-  for (const { title } of stepsOf(deployment, nowhere)) report(title);
+  for (const { title } of listSteps(deployment, nowhere)) report(title);
   const configs = await writeConfigs(environment, { CONTROL_DB: 'rehearsed' }, {});
   const folder = await mkdtemp(join(tmpdir(), 'data-console-rehearsal-'));
   try {
     for (const config of Object.values(configs)) {
-      const output = await wrangler(['deploy', '--dry-run', '--config', config, '--outdir', folder]);
+      const output = await runWrangler(['deploy', '--dry-run', '--config', config, '--outdir', folder]);
       report(`Rehearsed: ${/Total Upload: .*/.exec(output)?.[0] ?? 'bundled'}`);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  for (const warning of warningsOf(environment)) report(`Warning: ${warning}`);
-  for (const problem of placeholdersOf(environment)) report(`Still to do: ${problem}`);
+  for (const warning of listWarnings(environment)) report(`Warning: ${warning}`);
+  for (const problem of listPlaceholders(environment)) report(`Still to do: ${problem}`);
 }
 
-function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): Step[] {
+function listSteps(deployment: Deployment, credentials: CloudflareCredentials): Step[] {
   const { environment, version, env } = deployment;
   const { workerName, workers, databaseNames, formerDatabase, bucketNames, queueNames, settings } = environment;
   const account = new CloudflareAccount(credentials);
@@ -70,7 +70,7 @@ function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): St
   let configs: Record<keyof Workers, string> = { api: '', background: '' };
   let url = '';
   const run = (options: string[], worker: keyof Workers = 'api') =>
-    wrangler([...options, '--config', configs[worker]], {
+    runWrangler([...options, '--config', configs[worker]], {
       env: {
         CLOUDFLARE_API_BASE_URL: credentials.baseUrl,
         CLOUDFLARE_API_TOKEN: credentials.token,
@@ -89,7 +89,7 @@ function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): St
     {
       title: 'Secrets: look which are there; generate keys that are missing, take the others from the environment',
       async run() {
-        const { toSet, notes } = missingSecrets(await account.secretNames(workerName), env, Date.now());
+        const { toSet, notes } = makeMissingSecrets(await account.secretNames(workerName), env, Date.now());
         secrets = toSet;
         const names = Object.keys(toSet);
         return [names.length > 0 ? `to be set: ${names.join(', ')}` : 'all are there', ...notes].join('\n    ');
@@ -97,14 +97,14 @@ function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): St
     },
     {
       title: 'Preflight: ask everybody that the system depends on, before anything is made',
-      run: async () => (await preflight(environment, account, env)).join('\n    ') || 'all are ready',
+      run: async () => (await checkServices(environment, account, env)).join('\n    ') || 'all are ready',
     },
     ...Object.entries(databaseNames).map(([binding, name]) => ({
       title: `D1 database ${name}: create it, unless it is there, and let it have replicas`,
       async run() {
         const known = await account.database(name);
         if (known && known.jurisdiction !== settings.location.jurisdiction)
-          throw movedProblem(name, known.jurisdiction);
+          throw makeMovedProblem(name, known.jurisdiction);
         const id = known?.id ?? (await account.createDatabase(name, settings.location));
         ids[binding] = id;
         await account.replicate(id);
@@ -129,7 +129,7 @@ function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): St
       },
     },
     {
-      title: `Configuration: write ${configFile(environment, 'api')} and ${configFile(environment, 'background')}`,
+      title: `Configuration: write ${getConfigFile(environment, 'api')} and ${getConfigFile(environment, 'background')}`,
       async run() {
         configs = await writeConfigs(environment, ids, { VERSION: version, PUBLIC_URL: url });
         return 'written, with the ids of the databases';
@@ -155,11 +155,11 @@ function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): St
     // have yet. Messages that the older background Worker does not know wait for the newer one.
     {
       title: `Worker ${workerName}: build, upload with the secrets that it lacks`,
-      run: () => withSecretsFile(deployment, secrets, (options) => run(['deploy', ...options]).then(lastLines)),
+      run: () => withSecretsFile(deployment, secrets, (options) => run(['deploy', ...options]).then(takeLastLines)),
     },
     {
       title: `Worker ${workers.background.name}: upload, set its queues and its schedule`,
-      run: () => run(['deploy'], 'background').then(lastLines),
+      run: () => run(['deploy'], 'background').then(takeLastLines),
     },
     {
       title: `Health: wait until /health answers version ${version}`,
@@ -175,7 +175,7 @@ function stepsOf(deployment: Deployment, credentials: CloudflareCredentials): St
   ];
 }
 
-const lastLines = (output: string): string =>
+const takeLastLines = (output: string): string =>
   (output.match(/^(Total Upload|Uploaded|Deployed|Current Version ID).*$/gm) ?? ['deployed']).join('\n    ');
 
 /** Passes secrets to wrangler in a temporary file that only this user may read, never on a command line. */
@@ -196,7 +196,8 @@ async function withSecretsFile(
   }
 }
 
-const configFile = ({ name }: Environment, worker: keyof Workers): string => `.deploy/wrangler.${name}.${worker}.json`;
+const getConfigFile = ({ name }: Environment, worker: keyof Workers): string =>
+  `.deploy/wrangler.${name}.${worker}.json`;
 
 /** Writes the configuration of each Worker for wrangler, with more variables, and returns their files. */
 async function writeConfigs(
@@ -212,7 +213,7 @@ async function writeConfigs(
       vars: worker === 'api' ? { ...config.vars, ...vars } : { VERSION: vars.VERSION },
       d1_databases: config.d1_databases?.map((database) => ({ ...database, database_id: ids[database.binding] })),
     };
-    const file = join(PROJECT, configFile(environment, worker));
+    const file = join(PROJECT, getConfigFile(environment, worker));
     await mkdir(join(file, '..'), { recursive: true });
     await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
     return file;
@@ -220,13 +221,13 @@ async function writeConfigs(
   return { api: await write('api'), background: await write('background') };
 }
 
-const movedProblem = (name: string, jurisdiction: string | null): Problem =>
+const makeMovedProblem = (name: string, jurisdiction: string | null): Problem =>
   new Problem(
     `The D1 database ${name} was made in ${jurisdiction ? `the jurisdiction ${jurisdiction}` : 'no jurisdiction'} and stays ` +
       'there: say so in "location" of operations/environments.json, or rename it in wrangler.toml to begin with an empty one.',
   );
 
 function refusePlaceholders(environment: Environment): void {
-  const problems = placeholdersOf(environment);
+  const problems = listPlaceholders(environment);
   if (problems.length > 0) throw new Problem(`Before anything is deployed, ${problems.join('; ')}.`);
 }

@@ -6,6 +6,6 @@ export interface Findings {
   notes: string[];
 }
 
-export const nothing: Findings = { problems: [], notes: [] };
-export const problem = (text: string): Findings => ({ problems: [text], notes: [] });
-export const note = (text: string): Findings => ({ problems: [], notes: [text] });
+export const NO_FINDINGS: Findings = { problems: [], notes: [] };
+export const makeProblem = (text: string): Findings => ({ problems: [text], notes: [] });
+export const makeNote = (text: string): Findings => ({ problems: [], notes: [text] });

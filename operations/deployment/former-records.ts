@@ -2,7 +2,7 @@ import type { CloudflareAccount } from '../cloudflare.ts';
 import type { Files } from '../files.ts';
 
 /** Rows of one file. */
-const ROWS = 5000;
+const ROWS_PER_FILE = 5000;
 
 /** Tables of the database that all companies' records once stood in, and the folders that the Worker takes them from. */
 const TABLES = {
@@ -31,11 +31,11 @@ export async function moveFormerRecords(
   let moved = 0;
   for (const [table, folder] of Object.entries(TABLES)) {
     for (;;) {
-      const rows = await nextRows(query, table);
+      const rows = await readNextRows(query, table);
       const [first, last] = [rows[0], rows.at(-1)];
       if (!first || !last) break;
       if (folder === null) await putLetters(files, rows);
-      else await files.put(`${folder}/${numbered(first.row_number)}.ndjson`, linesOf(rows));
+      else await files.put(`${folder}/${toNumber(first.row_number)}.ndjson`, toLines(rows));
       await query('INSERT OR REPLACE INTO moved_rows VALUES (?, ?)', table, String(last.row_number));
       moved += rows.length;
     }
@@ -51,7 +51,7 @@ export async function moveFormerRecords(
 type Query = <R>(sql: string, ...values: string[]) => Promise<R[]>;
 
 /** The next rows to move, in order of insertion. */
-async function nextRows(query: Query, table: string): Promise<Row[]> {
+async function readNextRows(query: Query, table: string): Promise<Row[]> {
   const moved = '(SELECT through FROM moved_rows WHERE source = ?)';
   // Where a table was emptied, its rows are numbered anew.
   await query(
@@ -59,7 +59,7 @@ async function nextRows(query: Query, table: string): Promise<Row[]> {
     table,
   );
   return query<Row>(
-    `SELECT rowid AS row_number, * FROM ${table} WHERE rowid > coalesce(${moved}, 0) ORDER BY rowid LIMIT ${ROWS}`,
+    `SELECT rowid AS row_number, * FROM ${table} WHERE rowid > coalesce(${moved}, 0) ORDER BY rowid LIMIT ${ROWS_PER_FILE}`,
     table,
   );
 }
@@ -84,18 +84,18 @@ async function putViews(query: Query, files: Pick<Files, 'put'>): Promise<void> 
   if (!sum || sum.views === sum.moved) return;
   for (let behind = ''; ; ) {
     const rows = await query<Row>(
-      `SELECT * FROM share_views WHERE share_id > ? ORDER BY share_id LIMIT ${ROWS}`,
+      `SELECT * FROM share_views WHERE share_id > ? ORDER BY share_id LIMIT ${ROWS_PER_FILE}`,
       behind,
     );
     const last = rows.at(-1);
     if (!last) break;
-    await files.put(`archive/share-views/former/${last.share_id}.ndjson`, linesOf(rows));
+    await files.put(`archive/share-views/former/${last.share_id}.ndjson`, toLines(rows));
     behind = String(last.share_id);
   }
   await query("INSERT OR REPLACE INTO moved_rows VALUES ('share_views', ?)", String(sum.views));
 }
 
-const linesOf = (rows: readonly Row[]): string =>
+const toLines = (rows: readonly Row[]): string =>
   rows.map(({ row_number: _, ...row }) => `${JSON.stringify(row)}\n`).join('');
 
-const numbered = (row: string | number | null | undefined): string => String(row).padStart(12, '0');
+const toNumber = (row: string | number | null | undefined): string => String(row).padStart(12, '0');

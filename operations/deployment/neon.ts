@@ -10,12 +10,12 @@ import {
 } from '@neon/sdk/raw';
 import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
-import { type Findings, note, problem } from './findings.ts';
+import { type Findings, makeNote, makeProblem } from './findings.ts';
 
 const DEFAULT_API = 'https://console.neon.tech/api/v2';
-const PAGE = 400;
+const PROJECTS_PER_PAGE = 400;
 /** The share of the allowed projects above which the operator is told. */
-const NEARLY_FULL = 0.8;
+const NEARLY_FULL_SHARE = 0.8;
 
 /** The limits of an organization by its plan (https://neon.com/docs/introduction/plans). */
 export const NEON_PLANS = {
@@ -25,7 +25,7 @@ export const NEON_PLANS = {
 };
 export type NeonPlan = keyof typeof NEON_PLANS;
 
-const planOf = ({ plan }: Organization) => (plan in NEON_PLANS ? NEON_PLANS[plan as NeonPlan] : undefined);
+const findPlan = ({ plan }: Organization) => (plan in NEON_PLANS ? NEON_PLANS[plan as NeonPlan] : undefined);
 
 /** The Worker's default (`src/config.ts`). */
 const DEFAULT_HISTORY_SECONDS = 7 * 24 * 60 * 60;
@@ -34,42 +34,42 @@ type Client = ReturnType<typeof createClient>;
 
 /** Checks whether companies' databases can be created at Neon: key, organization, plan and its limits, region. */
 export async function checkNeon(environment: Environment, apiKey: string | undefined): Promise<Findings> {
-  if (!apiKey) return note('Neon: not looked at, since NEON_API_KEY is not given to this command.');
+  if (!apiKey) return makeNote('Neon: not looked at, since NEON_API_KEY is not given to this command.');
   const { name, settings, vars } = environment;
   const baseUrl = vars.NEON_API_URL ?? DEFAULT_API;
   const client = createClient(createConfig({ baseUrl, auth: () => apiKey }));
   const known = await getAuthDetails({ client });
-  if (known.response?.status === 401) return problem('Neon does not know NEON_API_KEY: make one and set it.');
+  if (known.response?.status === 401) return makeProblem('Neon does not know NEON_API_KEY: make one and set it.');
   const caller = requireData(known, baseUrl);
   const isPerson = caller.auth_method !== 'api_key_org';
   const organization = vars.NEON_ORG_ID ?? (isPerson ? undefined : caller.account_id);
-  if (organization === undefined) return problem(await unknownOrganization(client, baseUrl, name));
+  if (organization === undefined) return makeProblem(await describeUnknownOrganization(client, baseUrl, name));
   const found = await getOrganization({ client, path: { org_id: organization } });
   if (!found.data)
-    return problem(`NEON_API_KEY may not use the organization ${organization} at Neon: ${reasonOf(found)}`);
+    return makeProblem(`NEON_API_KEY may not use the organization ${organization} at Neon: ${findReason(found)}`);
 
   const problems = [
     ...(await checkRegion(client, baseUrl, settings.location.neon_region)),
     ...checkHistory(found.data, Number(vars.NEON_HISTORY_SECONDS ?? DEFAULT_HISTORY_SECONDS), name),
   ];
   const notes = isPerson
-    ? [`NEON_API_KEY is a person's and ends with them: ${organizationKeyHint(organization)} is better.`]
+    ? [`NEON_API_KEY is a person's and ends with them: ${makeOrganizationKeyHint(organization)} is better.`]
     : [];
   const limit = await checkProjectLimit(client, baseUrl, found.data, isPerson ? organization : undefined);
   return { problems: [...problems, ...limit.problems], notes: [...notes, ...limit.notes] };
 }
 
-const organizationKeyHint = (organization: string): string =>
+const makeOrganizationKeyHint = (organization: string): string =>
   `a key of the organization (https://console.neon.tech/app/${organization}/settings#api-keys)`;
 
 /** With a person's key, projects can be listed and created only for a given organization. */
-async function unknownOrganization(client: Client, baseUrl: string, environment: string): Promise<string> {
+async function describeUnknownOrganization(client: Client, baseUrl: string, environment: string): Promise<string> {
   const { organizations } = requireData(await getCurrentUserOrganizations({ client }), baseUrl);
   const names = organizations.map(({ id, name }) => `${id} (${name})`).join(', ') || 'none yet';
   const [first] = organizations;
   return (
     `NEON_API_KEY is a person's, and Neon must be told which organization is meant: put "NEON_ORG_ID" into "vars" of ` +
-    `${environment} in operations/environments.json, or better use ${organizationKeyHint(first?.id ?? 'ORGANIZATION')}, which needs ` +
+    `${environment} in operations/environments.json, or better use ${makeOrganizationKeyHint(first?.id ?? 'ORGANIZATION')}, which needs ` +
     `none. The person's organizations: ${names}.`
   );
 }
@@ -83,7 +83,7 @@ async function checkRegion(client: Client, baseUrl: string, region: string | nul
 
 function checkHistory(organization: Organization, seconds: number, environment: string): string[] {
   const { plan, id } = organization;
-  const most = planOf(organization)?.historySeconds;
+  const most = findPlan(organization)?.historySeconds;
   if (most === undefined || seconds <= most) return [];
   return [
     `NEON_HISTORY_SECONDS is ${seconds}, and the plan ${plan} of ${id} keeps ${most} at most: every company's database would ` +
@@ -102,17 +102,20 @@ async function checkProjectLimit(
   const { plan, id } = organization;
   let projects = 0;
   for (let cursor: string | undefined; ; ) {
-    const page = requireData(await listProjects({ client, query: { limit: PAGE, cursor, org_id: asked } }), baseUrl);
+    const page = requireData(
+      await listProjects({ client, query: { limit: PROJECTS_PER_PAGE, cursor, org_id: asked } }),
+      baseUrl,
+    );
     projects += page.projects.length;
     cursor = page.pagination?.cursor;
-    if (cursor === undefined || page.projects.length < PAGE) break;
+    if (cursor === undefined || page.projects.length < PROJECTS_PER_PAGE) break;
   }
-  const most = planOf(organization)?.projects;
-  if (most === undefined) return note(`Neon: ${projects} projects; what the plan ${plan} allows is not known.`);
+  const most = findPlan(organization)?.projects;
+  if (most === undefined) return makeNote(`Neon: ${projects} projects; what the plan ${plan} allows is not known.`);
   const used = `Neon: ${projects} of the ${most} projects that the plan ${plan} of ${id} has`;
   if (projects >= most)
-    return problem(`${used}: no further company could get a database. Change the plan, or ask Neon.`);
-  return { problems: [], notes: projects >= most * NEARLY_FULL ? [`Warning: ${used}.`] : [used] };
+    return makeProblem(`${used}: no further company could get a database. Change the plan, or ask Neon.`);
+  return { problems: [], notes: projects >= most * NEARLY_FULL_SHARE ? [`Warning: ${used}.`] : [used] };
 }
 
 interface NeonResult<T> {
@@ -124,9 +127,9 @@ interface NeonResult<T> {
 function requireData<T>(answer: NeonResult<T>, baseUrl: string): T {
   if (answer.data !== undefined) return answer.data;
   throw new Problem(
-    `Neon at ${baseUrl} does not answer as it should: ${reasonOf(answer)}. Run the command again later.`,
+    `Neon at ${baseUrl} does not answer as it should: ${findReason(answer)}. Run the command again later.`,
   );
 }
 
-const reasonOf = ({ error, response }: NeonResult<unknown>): string =>
+const findReason = ({ error, response }: NeonResult<unknown>): string =>
   `${response?.status ?? 'no answer'} ${(error as { message?: string } | undefined)?.message ?? ''}`.trim();

@@ -1,7 +1,7 @@
 import { type CloudflareAccount, CloudflareApiError, type Zone } from '../cloudflare.ts';
-import { type Environment, warningsOf } from '../environments.ts';
+import { type Environment, listWarnings } from '../environments.ts';
 import { Problem } from '../problem.ts';
-import { type Findings, note, nothing, problem } from './findings.ts';
+import { type Findings, makeNote, makeProblem, NO_FINDINGS } from './findings.ts';
 import { checkNeon } from './neon.ts';
 
 /** R2 has to be enabled by hand, once per account. */
@@ -18,12 +18,15 @@ const UPLOAD_MB = 105;
  * @returns notes
  * @throws Problem with everything that has to be done first
  */
-export async function preflight(
+export async function checkServices(
   environment: Environment,
   account: CloudflareAccount,
   env: NodeJS.ProcessEnv,
 ): Promise<string[]> {
-  const { problems, notes }: Findings = { problems: [], notes: warningsOf(environment).map((it) => `Warning: ${it}`) };
+  const { problems, notes }: Findings = {
+    problems: [],
+    notes: listWarnings(environment).map((it) => `Warning: ${it}`),
+  };
   const checks = [checkR2, checkQueues, checkAddress, checkMail];
   for (const find of [
     ...checks.map((check) => check(environment, account)),
@@ -39,21 +42,21 @@ export async function preflight(
 }
 
 /** Turns a refusal of Cloudflare into advice for the operator. */
-async function unlessRefused(
+async function adviseOnRefusal(
   ask: () => Promise<Findings>,
   advice: (refusal: CloudflareApiError) => string,
 ): Promise<Findings> {
   return ask().catch((error: unknown) => {
-    if (error instanceof CloudflareApiError) return problem(`${advice(error)} (${error.message})`);
+    if (error instanceof CloudflareApiError) return makeProblem(`${advice(error)} (${error.message})`);
     throw error;
   });
 }
 
 const checkR2 = (_: Environment, account: CloudflareAccount): Promise<Findings> =>
-  unlessRefused(
+  adviseOnRefusal(
     async () => {
       await account.bucketNames();
-      return nothing;
+      return NO_FINDINGS;
     },
     ({ codes }) =>
       codes.includes(R2_IS_OFF)
@@ -62,30 +65,32 @@ const checkR2 = (_: Environment, account: CloudflareAccount): Promise<Findings> 
   );
 
 const checkQueues = (_: Environment, account: CloudflareAccount): Promise<Findings> =>
-  unlessRefused(
+  adviseOnRefusal(
     async () => {
       await account.queueNames();
-      return nothing;
+      return NO_FINDINGS;
     },
     () => 'Queues cannot be used: let CLOUDFLARE_API_TOKEN edit Queues, and see that the account has Workers Paid.',
   );
 
 /** Checks the configured domain, and the size of requests that its zone accepts. */
 async function checkAddress({ settings: { domain } }: Environment, account: CloudflareAccount): Promise<Findings> {
-  if (domain === null) return note(bodyLimit('an address below workers.dev', BODY_LIMITS.free as number));
-  return unlessRefused(
+  if (domain === null) return makeNote(checkBodyLimit('an address below workers.dev', BODY_LIMITS.free as number));
+  return adviseOnRefusal(
     async () => {
       const zone = await account.zoneOf(domain);
-      if (!zone) return problem(noZone('"domain"', domain));
-      if (zone.status !== 'active') return problem(inactive(zone));
+      if (!zone) return makeProblem(makeNoZoneProblem('"domain"', domain));
+      if (zone.status !== 'active') return makeProblem(makeInactiveProblem(zone));
       const limit = BODY_LIMITS[zone.plan] ?? (BODY_LIMITS.free as number);
-      return limit < UPLOAD_MB ? note(bodyLimit(`the zone ${zone.name} (plan ${zone.plan})`, limit)) : nothing;
+      return limit < UPLOAD_MB
+        ? makeNote(checkBodyLimit(`the zone ${zone.name} (plan ${zone.plan})`, limit))
+        : NO_FINDINGS;
     },
     () => `The zone of ${domain} cannot be looked at: let CLOUDFLARE_API_TOKEN read Zone.`,
   );
 }
 
-const bodyLimit = (where: string, megabytes: number): string =>
+const checkBodyLimit = (where: string, megabytes: number): string =>
   `${where} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
   'a zone on Business takes 200 MB.';
 
@@ -93,47 +98,49 @@ const bodyLimit = (where: string, megabytes: number): string =>
 async function checkMail({ vars }: Environment, account: CloudflareAccount): Promise<Findings> {
   const from = vars.MAIL_FROM ?? '';
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1]?.toLowerCase();
-  if (!domain) return problem(`MAIL_FROM is "${from}": give it an address, such as Console <no-reply@your.domain>.`);
+  if (!domain)
+    return makeProblem(`MAIL_FROM is "${from}": give it an address, such as Console <no-reply@your.domain>.`);
   const provider = vars.MAIL_PROVIDER || 'cloudflare';
-  if (provider !== 'cloudflare') return note(`Mail from ${domain} is sent by ${provider}, which needs MAIL_API_KEY.`);
+  if (provider !== 'cloudflare')
+    return makeNote(`Mail from ${domain} is sent by ${provider}, which needs MAIL_API_KEY.`);
   const enable = `have Cloudflare send its mail: npx wrangler email sending enable ${domain}`;
-  return unlessRefused(
+  return adviseOnRefusal(
     async () => {
       const zone = await account.zoneOf(domain);
-      if (!zone) return problem(noZone('MAIL_FROM', domain));
-      if (zone.status !== 'active') return problem(inactive(zone));
+      if (!zone) return makeProblem(makeNoZoneProblem('MAIL_FROM', domain));
+      if (zone.status !== 'active') return makeProblem(makeInactiveProblem(zone));
       const sending = await account.sendingDomains(zone.id);
-      const found = sending.find(({ name }) => name === domain || (name.startsWith('*.') && isBelow(domain, name)));
-      if (!found) return problem(`No mail is sent from ${domain} yet: ${enable}`);
+      const found = sending.find(({ name }) => name === domain || (name.startsWith('*.') && isSubdomain(domain, name)));
+      if (!found) return makeProblem(`No mail is sent from ${domain} yet: ${enable}`);
       return found.enabled
-        ? nothing
-        : problem(`Mail from ${domain} waits for its DNS records: npx wrangler email sending dns get ${domain}`);
+        ? NO_FINDINGS
+        : makeProblem(`Mail from ${domain} waits for its DNS records: npx wrangler email sending dns get ${domain}`);
     },
     () => `Whether mail is sent from ${domain} cannot be seen: let CLOUDFLARE_API_TOKEN read Zone and Email Sending.`,
   );
 }
 
-const isBelow = (domain: string, wildcard: string): boolean => domain.endsWith(wildcard.slice(1));
+const isSubdomain = (domain: string, wildcard: string): boolean => domain.endsWith(wildcard.slice(1));
 
-const noZone = (of: string, domain: string): string =>
+const makeNoZoneProblem = (of: string, domain: string): string =>
   `${of} is at ${domain}, which is in no zone of the account that the token sees: add the domain to the account, let ` +
   'CLOUDFLARE_API_TOKEN read Zone, or choose another in operations/environments.json.';
 
-const inactive = ({ name, status }: Zone): string =>
+const makeInactiveProblem = ({ name, status }: Zone): string =>
   `The zone ${name} is ${status}: have its registrar name Cloudflare's name servers, and wait until it is active.`;
 
 /** Only a refused key is a problem: not every provider lists its models. */
 async function checkModel({ vars }: Environment, key: string | undefined): Promise<Findings> {
-  if (!key) return nothing;
+  if (!key) return NO_FINDINGS;
   const base = vars.AI_BASE_URL ?? 'https://api.openai.com/v1';
   const answer = await fetch(`${base}/models`, {
     headers: { authorization: `Bearer ${key}` },
     signal: AbortSignal.timeout(10_000),
   }).catch((error: Error) => error);
-  if (answer instanceof Error) return note(`The model at ${base} did not answer (${answer.message}).`);
+  if (answer instanceof Error) return makeNote(`The model at ${base} did not answer (${answer.message}).`);
   await answer.body?.cancel();
   const isRefused = answer.status === 401 || answer.status === 403;
   return isRefused
-    ? problem(`The model at ${base} refuses AI_API_KEY with ${answer.status}: set the right one.`)
-    : nothing;
+    ? makeProblem(`The model at ${base} refuses AI_API_KEY with ${answer.status}: set the right one.`)
+    : NO_FINDINGS;
 }

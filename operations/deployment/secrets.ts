@@ -1,9 +1,9 @@
-import { keysMissingIn, newKey, newVersion, variableOf } from '../keys.ts';
+import { formatVariable, listMissingKeys, makeKey, makeVersion } from '../keys.ts';
 import { Problem } from '../problem.ts';
 import { appendSecretFile } from '../secret-file.ts';
 
 /** Secrets that other services issue, or that people must know: they come from the command's environment. */
-const GIVEN = [
+const GIVEN_SECRETS = [
   { name: 'NEON_API_KEY', isNeeded: true, hint: 'an API key of Neon: https://console.neon.tech/app/settings/api-keys' },
   { name: 'PLATFORM_ADMIN_TOKEN', isNeeded: false, hint: 'without it no organization can be created' },
   { name: 'MAIL_API_KEY', isNeeded: false, hint: 'only another MAIL_PROVIDER than Cloudflare needs it' },
@@ -20,12 +20,12 @@ export interface MissingSecrets {
 }
 
 /** Makes the keys that are missing, and takes other secrets from `env`. @throws Problem naming a missing secret */
-export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEnv, now: number): MissingSecrets {
+export function makeMissingSecrets(present: readonly string[], env: NodeJS.ProcessEnv, now: number): MissingSecrets {
   const toSet: Record<string, string> = {};
   const notes: string[] = [];
-  const version = newVersion(now);
-  for (const key of keysMissingIn(present)) toSet[variableOf(key, version)] = newKey(key, version);
-  for (const { name, isNeeded, hint } of GIVEN) {
+  const version = makeVersion(now);
+  for (const key of listMissingKeys(present)) toSet[formatVariable(key, version)] = makeKey(key, version);
+  for (const { name, isNeeded, hint } of GIVEN_SECRETS) {
     const given = env[name];
     if (present.includes(name)) {
       if (given) notes.push(`${name} is set already and stays: \`npx wrangler secret put ${name}\` replaces it.`);

@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
  * The tables of the control database with content that a company may want back; referenced tables come first. Not among
  * them are sessions, codes, keys and other data that must not become valid again, nor data that triggers derive.
  */
-export const CONTENT = [
+export const CONTENT_TABLES = [
   'visualizations',
   'dashboards',
   'dashboard_visualizations',
@@ -22,7 +22,7 @@ export const CONTENT = [
 ] as const;
 
 /** The tables that decide on access. Restoring them gives back access that was removed since then. */
-export const ACCESS = [
+export const ACCESS_TABLES = [
   'accounts',
   'service_accounts',
   'users',
@@ -73,16 +73,17 @@ export async function saveCompany(database: Database, companyId: string, file: s
   });
   try {
     let rows = 0;
-    await write(output, { company_id: companyId, exported_at: new Date().toISOString() });
-    for (const table of [...ACCESS, ...CONTENT]) rows += await saveTable(database, table, companyId, output);
-    await write(output, { end: { rows } });
+    await writeLine(output, { company_id: companyId, exported_at: new Date().toISOString() });
+    for (const table of [...ACCESS_TABLES, ...CONTENT_TABLES])
+      rows += await saveTable(database, table, companyId, output);
+    await writeLine(output, { end: { rows } });
     return rows;
   } finally {
     await output.close();
   }
 }
 
-const write = (output: FileHandle, line: Line) => output.write(`${JSON.stringify(line)}\n`);
+const writeLine = (output: FileHandle, line: Line) => output.write(`${JSON.stringify(line)}\n`);
 
 async function saveTable(database: Database, table: string, companyId: string, output: FileHandle): Promise<number> {
   let count = 0;
@@ -94,7 +95,7 @@ async function saveTable(database: Database, table: string, companyId: string, o
     );
     for (const { row_number, ...row } of found) {
       for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
-      await write(output, { table, row });
+      await writeLine(output, { table, row });
       after = row_number;
     }
     count += found.length;
@@ -103,14 +104,14 @@ async function saveTable(database: Database, table: string, companyId: string, o
 }
 
 /** The tables to restore: all or those named; those that decide on access only if asked for. @throws Problem */
-export function tablesFor(asked: readonly string[] | undefined, includesAccess: boolean): string[] {
-  const known: readonly string[] = [...ACCESS, ...CONTENT];
-  const tables = asked ?? (includesAccess ? known : CONTENT);
+export function listTables(asked: readonly string[] | undefined, includesAccess: boolean): string[] {
+  const known: readonly string[] = [...ACCESS_TABLES, ...CONTENT_TABLES];
+  const tables = asked ?? (includesAccess ? known : CONTENT_TABLES);
   const unknown = tables.filter((table) => !known.includes(table));
   if (unknown.length > 0) {
     throw new Problem(`Not among what can be restored: ${unknown.join(', ')}. ${known.join(', ')} are.`);
   }
-  const access = tables.filter((table) => ACCESS.some((one) => one === table));
+  const access = tables.filter((table) => ACCESS_TABLES.some((one) => one === table));
   if (access.length > 0 && !includesAccess) {
     throw new Problem(
       `${access.join(', ')} say who may do and see what: what was taken from somebody since then would be theirs again. ` +
@@ -132,7 +133,7 @@ export async function putBackRows(
   file: string,
   tables: readonly string[],
 ): Promise<{ written: number; skipped: Skipped[] }> {
-  const companyId = await companyOf(file);
+  const companyId = await readCompany(file);
   const skipped: Skipped[] = [];
   let written = 0;
   let waiting: { table: string; rows: Row[]; characters: number } | undefined;
@@ -144,7 +145,7 @@ export async function putBackRows(
     skipped.push(...conflicts);
     waiting = undefined;
   };
-  for await (const text of linesOf(file)) {
+  for await (const text of splitLines(file)) {
     const line = JSON.parse(text) as Line;
     if (!('table' in line) || !tables.includes(line.table)) continue;
     const { table, row } = line;
@@ -169,11 +170,11 @@ export async function putBackRows(
 }
 
 /** The company of a file. @throws Problem if the file is incomplete */
-async function companyOf(file: string): Promise<string> {
+async function readCompany(file: string): Promise<string> {
   let first: Line | undefined;
   let last: Line | undefined;
   let rows = 0;
-  for await (const text of linesOf(file)) {
+  for await (const text of splitLines(file)) {
     last = parseLine(text, file);
     first ??= last;
     if ('table' in last) rows += 1;
@@ -196,7 +197,7 @@ function parseLine(text: string, file: string): Line {
 }
 
 /** Splits lines at LF only: `node:readline` also splits at U+2028, which JSON may contain. */
-async function* linesOf(file: string): AsyncGenerator<string> {
+async function* splitLines(file: string): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of createReadStream(file, 'utf8')) {
     const lines = `${rest}${chunk}`.split('\n');
@@ -209,7 +210,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 /** Writes rows in one statement; if there is a conflict, each in its own. @returns the rows that cannot be written */
 async function writeRows(database: Database, table: string, rows: Row[]): Promise<Skipped[]> {
   try {
-    await upsert(database, table, rows);
+    await upsertRows(database, table, rows);
     return [];
   } catch (error) {
     const reason = (error as Error).message;
@@ -222,7 +223,7 @@ async function writeRows(database: Database, table: string, rows: Row[]): Promis
   return skipped;
 }
 
-async function upsert(database: Database, table: string, rows: Row[]): Promise<void> {
+async function upsertRows(database: Database, table: string, rows: Row[]): Promise<void> {
   const columns = await database.query<{ name: string; pk: number }>(`PRAGMA table_info(${table})`);
   // Columns that the file lacks came with a later migration: they keep their values, or get their default.
   const names = columns.map(({ name }) => name).filter((name) => rows.some((row) => name in row));

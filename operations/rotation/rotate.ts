@@ -1,15 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KEY_NAMES, type KeptVersion, type KeyName, newKey, newVersion, variableOf, versionsIn } from '../keys.ts';
+import {
+  formatVariable,
+  KEY_NAMES,
+  type KeptVersion,
+  type KeyName,
+  listVariableVersions,
+  makeKey,
+  makeVersion,
+} from '../keys.ts';
 import { Problem } from '../problem.ts';
 import type { SecretStore } from './secret-store.ts';
-import { usesOf } from './uses.ts';
+import { findUses } from './uses.ts';
 
 /** Prints progress for the operator. */
 export type Report = (line: string) => void;
 
 /** The versions of a key, oldest first. */
-const versionsOf = async (store: SecretStore, key: KeyName): Promise<KeptVersion[]> =>
-  versionsIn(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
+const listKeyVersions = async (store: SecretStore, key: KeyName): Promise<KeptVersion[]> =>
+  listVariableVersions(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
 
 /**
  * Adds a version of a key. It is first set as readable only, and used once every isolate knows it, so that no isolate
@@ -23,11 +31,11 @@ export async function addVersion(
 ): Promise<void> {
   const { report } = options;
   await store.requireChangeable();
-  const left = versionsIn(await store.names()).filter((kept) => kept.key === key && kept.isNext);
-  const newest = (await versionsOf(store, key)).at(-1)?.version ?? 0;
-  const version = Math.max(newVersion(options.now), newest + 1);
-  const [next, used] = [variableOf(key, version, { isNext: true }), variableOf(key, version)];
-  const secret = newKey(key, version);
+  const left = listVariableVersions(await store.names()).filter((kept) => kept.key === key && kept.isNext);
+  const newest = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
+  const version = Math.max(makeVersion(options.now), newest + 1);
+  const [next, used] = [formatVariable(key, version, { isNext: true }), formatVariable(key, version)];
+  const secret = makeKey(key, version);
   await options.keep({ [used]: secret });
   await store.set(next, secret);
   report(`Version ${version} is set, to be read only.`);
@@ -46,7 +54,7 @@ export async function removeVersion(
   { now, report, isForced }: { now: number; report: Report; isForced: boolean },
 ): Promise<void> {
   await store.requireChangeable();
-  const versions = await versionsOf(store, key);
+  const versions = await listKeyVersions(store, key);
   const at = versions.findIndex((kept) => kept.version === version);
   const kept = versions[at];
   if (!kept) throw new Problem(`${key} has no version ${version}: npm run rotate-keys -- list`);
@@ -55,7 +63,7 @@ export async function removeVersion(
     throw new Problem(`Version ${version} is what ${key} uses for all that is new: rotate it first.`);
   }
   const database = await store.openControlDb();
-  const uses = await usesOf(key, version, successor, database, now).finally(() => database.close());
+  const uses = await findUses(key, version, successor, database, now).finally(() => database.close());
   if (uses.length > 0 && !isForced) {
     const lines = uses.map(({ what, advice }) => `  ${what}: ${advice}`);
     throw new Problem(
@@ -80,10 +88,10 @@ export async function listVersions(
   try {
     for (const key of KEY_NAMES) {
       report(key);
-      const versions = await versionsOf(store, key);
+      const versions = await listKeyVersions(store, key);
       for (const [at, { version }] of versions.entries()) {
         const successor = versions[at + 1]?.version;
-        const uses = successor === undefined ? [] : await usesOf(key, version, successor, database, now);
+        const uses = successor === undefined ? [] : await findUses(key, version, successor, database, now);
         const needed = uses.map(({ what }) => what).join('; ') || 'nothing: it can be removed';
         report(`  ${version}  ${successor === undefined ? 'used for all that is new' : `needed by ${needed}`}`);
       }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CloudflareAccount, credentialsFrom } from '../cloudflare.ts';
-import { type Database, localState, openLocal, openRemote } from '../database.ts';
+import { CloudflareAccount, readCredentials } from '../cloudflare.ts';
+import { type Database, findLocalState, openLocal, openRemote } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import { writeSecretFile } from '../secret-file.ts';
@@ -20,13 +20,13 @@ export interface SecretStore {
 }
 
 /** The secrets of a deployed Worker. Cloudflare deploys each change at once; its network has it within seconds. */
-export async function deployedSecrets(environment: Environment, settleMs: number): Promise<SecretStore> {
-  const account = new CloudflareAccount(await credentialsFrom(process.env));
+export async function openDeployedSecrets(environment: Environment, settleMs: number): Promise<SecretStore> {
+  const account = new CloudflareAccount(await readCredentials(process.env));
   const { workerName, name: environmentName } = environment;
   return {
     async requireChangeable() {
       const { running, isNewest } = await account.runningVersion(workerName);
-      if (!isNewest) throw rolledBack(environmentName, running);
+      if (!isNewest) throw makeRollbackProblem(environmentName, running);
     },
     names: () => account.secretNames(workerName),
     set: (name, value) => account.putSecret(workerName, name, value),
@@ -37,7 +37,7 @@ export async function deployedSecrets(environment: Environment, settleMs: number
 }
 
 /** Cloudflare changes only secrets of the newest version: if another one runs, it refuses (10215). */
-function rolledBack(environment: string, running: string | undefined): Problem {
+function makeRollbackProblem(environment: string, running: string | undefined): Problem {
   const commit = /\+([0-9a-f]+)$/.exec(running ?? '')?.[1];
   return new Problem(
     `The version that runs (${running ?? 'of an unknown commit'}) is not the one that was uploaded last: somebody rolled back, ` +
@@ -47,8 +47,8 @@ function rolledBack(environment: string, running: string | undefined): Problem {
 }
 
 /** The secrets of `npm start`, which reads them when it starts. */
-export function localSecrets(): SecretStore {
-  const file = join(localState(), 'secrets.json');
+export function openLocalSecrets(): SecretStore {
+  const file = join(findLocalState(), 'secrets.json');
   const read = async (): Promise<Record<string, string>> => {
     const text = await readFile(file, 'utf8').catch(() => {
       throw new Problem(`There is no ${file}: run npm start first, set LOCAL_STATE_DIR, or say --env.`);

@@ -3,7 +3,7 @@ import type { ControlDb } from '../db/client.ts';
 import { groupBindings, groupPolicies, groups } from '../db/schema/groups.ts';
 import { policies } from '../db/schema/policies.ts';
 import { users } from '../db/schema/users.ts';
-import { idList } from '../db/statements.ts';
+import { idListSql } from '../db/statements.ts';
 import { MANAGED_POLICIES } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import { matchesEverything } from '../permissions/wildcard.ts';
@@ -23,7 +23,7 @@ export const selectAdministrators = (db: ControlDb, companyId: string) =>
         isNull(users.deletedAt),
         or(
           eq(users.isOwner, true),
-          sql`${reachedByPolicy(ALLOWS_EVERYTHING)} and not ${reachedByPolicy(DENIES_SOMETHING)}`,
+          sql`${isReachedByPolicy(ALLOWS_EVERYTHING)} and not ${isReachedByPolicy(DENIES_SOMETHING)}`,
         ),
       ),
     )
@@ -36,14 +36,14 @@ interface PolicyKind {
   statement: SQL;
 }
 
-const managedIds = (is: (document: PolicyDocument) => boolean): string[] =>
+const listManagedIds = (is: (document: PolicyDocument) => boolean): string[] =>
   MANAGED_POLICIES.filter(({ document }) => is(document)).map(({ id }) => id);
 
 const matchesEverythingIn = (field: 'actions' | 'resources'): SQL =>
   sql`exists (select 1 from json_each(statement.value, ${`$.${field}`}) where value <> '' and trim(value, '*') = '')`;
 
 const ALLOWS_EVERYTHING: PolicyKind = {
-  managedIds: managedIds(({ statements }) =>
+  managedIds: listManagedIds(({ statements }) =>
     statements.some(
       ({ effect, actions, resources }) =>
         effect === 'Allow' && actions.some(matchesEverything) && resources.some(matchesEverything),
@@ -53,17 +53,17 @@ const ALLOWS_EVERYTHING: PolicyKind = {
 };
 
 const DENIES_SOMETHING: PolicyKind = {
-  managedIds: managedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
+  managedIds: listManagedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
   statement: sql`statement.value ->> '$.effect' = 'Deny'`,
 };
 
 /** Whether a policy of this kind applies to the user of the surrounding query, through any group. */
-const reachedByPolicy = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`exists (
+const isReachedByPolicy = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`exists (
   select 1 from ${groupBindings}
   inner join ${groups} on ${groups.id} = ${groupBindings.groupId} and ${groups.deletedAt} is null
   inner join ${groupPolicies} on ${groupPolicies.groupId} = ${groups.id}
   left join ${policies} on ${policies.id} = ${groupPolicies.policyId} and ${policies.companyId} = ${users.companyId}
   where ${groupBindings.companyId} = ${users.companyId} and ${groups.companyId} = ${users.companyId}
     and ${groupBindings.principalType} = 'user' and ${groupBindings.principalId} = ${users.id}
-    and (${groupPolicies.policyId} in ${idList(ids)}
+    and (${groupPolicies.policyId} in ${idListSql(ids)}
       or exists (select 1 from json_each(${policies.document}, '$.statements') as statement where ${statement})))`;

@@ -1,5 +1,5 @@
 import type { ControlDb } from '../db/client.ts';
-import type { Observed } from '../db/rehearsing-session.ts';
+import type { ObservedQueries } from '../db/rehearsing-session.ts';
 import type { LegacyPermission, Role } from '../permissions/legacy.ts';
 import { managedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
@@ -7,7 +7,7 @@ import type { Principal } from './actors.ts';
 import { type AccessChange, compareAccess, type Witness } from './comparison.ts';
 import type { GroupGrants } from './evaluation.ts';
 import {
-  accessCompiler,
+  createAccessCompiler,
   type GroupSet,
   makeGroupSetKey,
   type NamedPrincipal,
@@ -15,7 +15,7 @@ import {
   readAffectedPrincipals,
   readGrants,
 } from './population.ts';
-import { comparisonBudget } from './resource-languages.ts';
+import { makeComparisonBudget } from './resource-languages.ts';
 
 /** An action on a resource that somebody may do only after a change, or only before it. */
 export interface PrincipalWitness extends Witness {
@@ -33,7 +33,7 @@ export interface PrincipalAccessChange {
 export const MAX_WITNESSES = 1000;
 
 /** Principals that are looked at in one go. */
-const PAGE = 1000;
+const PRINCIPALS_PER_PAGE = 1000;
 
 /** The result of the queries of `buildNamingQueries`. */
 interface AffectedAccess {
@@ -78,7 +78,7 @@ export async function computeAccessChange(
   db: ControlDb,
   caller: Principal,
   ids: ReadonlySet<string>,
-  { before, after }: Observed,
+  { before, after }: ObservedQueries,
 ): Promise<PrincipalAccessChange> {
   const change: PrincipalAccessChange = { gains: [], losses: [], truncated: false };
   if (!before || !after) return change;
@@ -88,16 +88,16 @@ export async function computeAccessChange(
     ...[...naming.attached, ...naming.permissions].map(({ groupId }) => groupId),
   ]);
   const concerned = { groupIds: [...new Set(groupIds)], principalIds: [...ids] };
-  const budget = comparisonBudget();
+  const budget = makeComparisonBudget();
   const known = new Map<string, AccessChange>();
   const grants = new Map<string, GroupGrants>();
   for (let page = 1; ; page += 1) {
-    const found = await readAffectedPrincipals(db, caller, concerned, { page, perPage: PAGE });
-    const later = found.map((person) => ({ isOwner: person.isOwner, groups: groupsAfter(person, ids, is) }));
+    const found = await readAffectedPrincipals(db, caller, concerned, { page, perPage: PRINCIPALS_PER_PAGE });
+    const later = found.map((person) => ({ isOwner: person.isOwner, groups: computeGroupsAfter(person, ids, is) }));
     const missing = [...found, ...later].flatMap(parseGroups).filter((id) => !grants.has(id));
     for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missing)])) grants.set(id, group);
-    const accessBefore = accessCompiler(caller.companyId, grants);
-    const accessAfter = accessCompiler(caller.companyId, grantsAfter(grants, ids, is));
+    const accessBefore = createAccessCompiler(caller.companyId, grants);
+    const accessAfter = createAccessCompiler(caller.companyId, readGrantsAfter(grants, ids, is));
     for (const [at, person] of found.entries()) {
       const of = later[at] as GroupSet;
       const key = `${makeGroupSetKey(person)} ${makeGroupSetKey(of)}`;
@@ -113,12 +113,12 @@ export async function computeAccessChange(
       }
     }
     const isFull = change.gains.length === MAX_WITNESSES && change.losses.length === MAX_WITNESSES;
-    if (found.length < PAGE || (isFull && change.truncated)) return change;
+    if (found.length < PRINCIPALS_PER_PAGE || (isFull && change.truncated)) return change;
   }
 }
 
 /** The groups of somebody after the change, as `groups` of `GroupSet`. */
-function groupsAfter(
+function computeGroupsAfter(
   { id, groups: text }: NamedPrincipal & GroupSet,
   ids: ReadonlySet<string>,
   { bindings }: AffectedAccess,
@@ -129,7 +129,7 @@ function groupsAfter(
 }
 
 /** The grants and denials of groups after the change; deleted groups give nothing. */
-function grantsAfter(
+function readGrantsAfter(
   grants: ReadonlyMap<string, GroupGrants>,
   ids: ReadonlySet<string>,
   after: AffectedAccess,

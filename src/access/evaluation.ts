@@ -49,7 +49,7 @@ export interface ActionRules {
   legacy: Rule[];
 }
 
-interface Indexed extends ActionRules {
+interface IndexedRules extends ActionRules {
   action: Action;
   decided: Map<string, Decision>;
 }
@@ -76,9 +76,9 @@ export interface Access {
   /** The scopes of the OAuth client that acts on behalf of the principal, as action patterns; null if the principal acts. */
   readonly scopes: readonly string[] | null;
   /** The rules by action, made when they are first needed. */
-  index: Map<Action, Indexed> | null;
+  index: Map<Action, IndexedRules> | null;
   /** The action evaluated last: a request evaluates one action on many resources. */
-  recent: Indexed | null;
+  recent: IndexedRules | null;
 }
 
 /** The decisions cached per action: more than a request needs, few enough for an access that lives long. */
@@ -94,7 +94,7 @@ const makeDecision = (
   decided_by: { kind, policy_id: policyId, sid, group_id: groupId },
 });
 
-const OWNER = makeDecision('owner');
+const OWNER_DECISION = makeDecision('owner');
 const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
@@ -134,7 +134,7 @@ export const listSources = ({ isOwner, groups, scopes }: Access): readonly unkno
 ];
 
 /** The access of an OAuth client with scopes: an additional Allow that must match, too. */
-export const withinScopes = (access: Access, scopes: readonly string[]): Access => ({
+export const limitToScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
   index: null,
@@ -166,30 +166,30 @@ export const copyForRequest = (access: Access): Access => ({ ...access, index: n
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
-  if (access.isOwner) return isInScope(access, action) ? OWNER : NO_DECISION;
+  if (access.isOwner) return isInScope(access, action) ? OWNER_DECISION : NO_DECISION;
   const { recent } = access;
-  const rules = recent !== null && recent.action === action ? recent : indexed(access, action);
-  return rules.decided.get(resource) ?? resolve(rules, resource);
+  const rules = recent !== null && recent.action === action ? recent : getIndexedRules(access, action);
+  return rules.decided.get(resource) ?? resolveRules(rules, resource);
 }
 
 /** All rules on `action`, without the owner's privilege; for an OAuth client of the owner that privilege is a rule. */
-export function rulesFor(access: Access, action: Action): ActionRules {
+export function findRules(access: Access, action: Action): ActionRules {
   if (access.isOwner && access.scopes !== null) {
-    const everything: Rule = { resource: '*', fits: () => true, decision: OWNER };
+    const everything: Rule = { resource: '*', fits: () => true, decision: OWNER_DECISION };
     return { deny: [], allow: isInScope(access, action) ? [everything] : [], legacy: [] };
   }
-  return indexed(access, action);
+  return getIndexedRules(access, action);
 }
 
 /** Whether the decision on `action` may differ between resources: some rule has another pattern than `*`. */
 export function dependsOnResource(access: Access, action: Action): boolean {
   if (access.isOwner) return false;
-  const { deny, allow, legacy } = indexed(access, action);
+  const { deny, allow, legacy } = getIndexedRules(access, action);
   return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
 /** Every action that an Allow permits on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
-export function allowedActions(access: Access): Action[] {
+export function listAllowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => {
     const decision = decide(access, action, '*');
     return decision.allowed && decision !== NOT_DENIED;
@@ -211,14 +211,14 @@ export function isAdministrator(access: Access): boolean {
 /** Whether the access is unlimited: an administrator's, not limited by scopes. Its holder may grant anything. */
 export const isUnrestricted = (access: Access): boolean => access.scopes === null && isAdministrator(access);
 
-function indexed(access: Access, action: Action): Indexed {
+function getIndexedRules(access: Access, action: Action): IndexedRules {
   const rules = access.index?.get(action) ?? indexAction(access, action);
   access.recent = rules;
   return rules;
 }
 
-function indexAction(access: Access, action: Action): Indexed {
-  const rules: Indexed = { action, deny: [], allow: [], legacy: [], decided: new Map() };
+function indexAction(access: Access, action: Action): IndexedRules {
+  const rules: IndexedRules = { action, deny: [], allow: [], legacy: [], decided: new Map() };
   const inScope = isInScope(access, action);
   for (const { statements, legacy } of access.groups) {
     for (const { statement, actions, decision } of statements) {
@@ -239,7 +239,7 @@ function addRules(to: Rule[], resources: readonly string[], decision: Decision):
   for (const resource of resources) to.push({ resource, fits: compile(resource), decision });
 }
 
-function resolve(rules: Indexed, resource: string): Decision {
+function resolveRules(rules: IndexedRules, resource: string): Decision {
   const fits = (rule: Rule): boolean => rule.fits(resource);
   const found = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision;
   const decision = found ?? (actionEntry(rules.action).unlessDenied ? NOT_DENIED : NO_DECISION);

@@ -2,7 +2,7 @@ import type { Action } from '../permissions/actions.ts';
 import { ALL_ACTIONS } from '../permissions/actions.ts';
 import { mayOverlap } from '../permissions/wildcard.ts';
 import type { Access, ActionRules, Grants, Rule } from './evaluation.ts';
-import { compileAccess, isUnrestricted, rulesFor } from './evaluation.ts';
+import { compileAccess, findRules, isUnrestricted } from './evaluation.ts';
 
 /** An action and a resource pattern that a grant gives and its granter lacks. */
 export interface Excess {
@@ -10,7 +10,7 @@ export interface Excess {
   resource: string;
 }
 
-const NOTHING: ActionRules = { deny: [], allow: [], legacy: [] };
+const NO_RULES: ActionRules = { deny: [], allow: [], legacy: [] };
 
 /** The maximum number of comparisons of patterns, some tens of milliseconds: two hostile sets of policies could need billions. */
 const MAX_COMPARISONS = 1_000_000;
@@ -35,17 +35,17 @@ export function findExcess(granter: Access, granted: Grants, held?: Grants): Exc
   const before = held && compileAccess({ ...held, isOwner: false });
   const budget = { left: MAX_COMPARISONS };
   for (const action of ALL_ACTIONS) {
-    const given = rulesFor(gift, action);
-    const own = rulesFor(granter, action);
-    const had = before ? rulesFor(before, action) : NOTHING;
+    const given = findRules(gift, action);
+    const own = findRules(granter, action);
+    const had = before ? findRules(before, action) : NO_RULES;
     for (const { resource } of [...given.allow, ...given.legacy]) {
       // A pattern that matches another pattern as text contains it (see wildcard.ts).
-      const contains = (rule: Rule): boolean => spend(budget) && rule.fits(resource);
+      const contains = (rule: Rule): boolean => spendComparison(budget) && rule.fits(resource);
       if (given.deny.some(contains) || had.allow.some(contains) || had.legacy.some(contains)) continue;
       if (!own.allow.some(contains) && !own.legacy.some(contains)) return { action, resource };
       const apart = (denied: Rule): boolean =>
-        (spend(budget) && !mayOverlap(denied.resource, resource)) ||
-        given.deny.some((rule) => spend(budget) && rule.fits(denied.resource));
+        (spendComparison(budget) && !mayOverlap(denied.resource, resource)) ||
+        given.deny.some((rule) => spendComparison(budget) && rule.fits(denied.resource));
       if (!own.deny.every(apart)) return { action, resource };
     }
   }
@@ -53,7 +53,7 @@ export function findExcess(granter: Access, granted: Grants, held?: Grants): Exc
 }
 
 /** Counts one comparison; false once the budget is used up, which callers treat as "not proven". */
-function spend(budget: { left: number }): boolean {
+function spendComparison(budget: { left: number }): boolean {
   budget.left -= 1;
   return budget.left >= 0;
 }

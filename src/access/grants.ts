@@ -4,7 +4,7 @@ import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
 import { grantExceeds } from './failures.ts';
 import { findExcess } from './grant-ceiling.ts';
-import { type AccessSubject, accessReads, accessSources } from './sources.ts';
+import { type AccessSubject, selectAccess, toAccessSources } from './sources.ts';
 
 /** Refuses a grant that is wider than the granter's own access; `held`, which it replaces, is not granted anew. */
 export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
@@ -24,8 +24,8 @@ export async function writeWithoutEscalation<T>(
 ): Promise<T> {
   const { companyId } = actor;
   const renew = async () => {
-    const { result, reads } = await recordReads(db, () => readTogether(db, accessReads(db, { ...of, companyId })));
-    requireMayGrant(actor, accessSources(companyId, false, result));
+    const { result, reads } = await recordReads(db, () => readTogether(db, selectAccess(db, { ...of, companyId })));
+    requireMayGrant(actor, toAccessSources(companyId, false, result));
     return reads;
   };
   return runDependentWrite(db, { reads: await renew(), renew }, write);
@@ -44,7 +44,7 @@ export function toGrantsOfDenials(grants: Grants): Grants {
       permissions: [],
       policies: policies.map((policy) => ({
         id: policy.id,
-        document: { ...policy.document, statements: deniesAsAllows(policy.document) },
+        document: { ...policy.document, statements: toAllowsOfDenies(policy.document) },
       })),
     })),
   };
@@ -65,9 +65,9 @@ export function requireMayWritePolicy(granter: Principal, document: PolicyDocume
   requireMayGrant(granter, policy(document.statements), before && policy(before.statements));
   if (!before) return;
   const stillDenied = document.statements.filter(({ effect }) => effect === 'Deny');
-  requireMayGrant(granter, policy([...deniesAsAllows(before), ...stillDenied]));
+  requireMayGrant(granter, policy([...toAllowsOfDenies(before), ...stillDenied]));
 }
 
 /** A document's Deny statements as Allow statements: the access gained by removing them. */
-const deniesAsAllows = ({ statements }: PolicyDocument): PolicyStatement[] =>
+const toAllowsOfDenies = ({ statements }: PolicyDocument): PolicyStatement[] =>
   statements.filter(({ effect }) => effect === 'Deny').map((statement) => ({ ...statement, effect: 'Allow' as const }));

@@ -22,10 +22,10 @@ interface CachedPrincipal {
 const CAPACITY_BYTES = 12 * 1024 * 1024;
 
 /** Compiled groups of cached principals: each once, for as long as one of its members is cached. */
-const groups = new Map<string, { group: CompiledGroup; members: number }>();
+const cachedGroups = new Map<string, { group: CompiledGroup; members: number }>();
 
 /** The bytes that a compiled group and its entry take up, about. */
-const bytesOfGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
+const measureGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
 
 /**
  * The isolate's cache of principals, by credential. An entry must not be used unverified: at each request the company's gate is
@@ -39,21 +39,21 @@ const principalCache = new RecentlyUsed<string, CachedPrincipal>(
 
 /** Counts one more cached member of a group. @returns how many bytes that adds */
 function countCachedMember(group: CompiledGroup): number {
-  const known = groups.get(group.source);
-  if (!known) groups.set(group.source, { group, members: 1 });
+  const known = cachedGroups.get(group.source);
+  if (!known) cachedGroups.set(group.source, { group, members: 1 });
   else known.members += 1;
-  return known ? 0 : bytesOfGroup(group);
+  return known ? 0 : measureGroup(group);
 }
 
 /** Counts one less. @returns how many bytes that frees */
 function uncountCachedMember(group: CompiledGroup): number {
-  const known = groups.get(group.source);
+  const known = cachedGroups.get(group.source);
   if (known && known.members > 1) {
     known.members -= 1;
     return 0;
   }
-  groups.delete(group.source);
-  return bytesOfGroup(group);
+  cachedGroups.delete(group.source);
+  return measureGroup(group);
 }
 
 export const getCachedPrincipal = (credential: string): CachedPrincipal | undefined => principalCache.get(credential);
@@ -64,7 +64,7 @@ export function cachePrincipal(
   stamp: string | null,
 ): void {
   const { access, ...self } = actor;
-  const shared = access.groups.map((group) => groups.get(group.source)?.group ?? group);
+  const shared = access.groups.map((group) => cachedGroups.get(group.source)?.group ?? group);
   const known = { actor: { ...actor, access: { ...access, groups: shared } }, expiresAt, proof };
   const bytes = JSON.stringify([credential, self, proof, stamp]).length;
   principalCache.set(credential, { known, stamp, bytes });

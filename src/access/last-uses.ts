@@ -14,7 +14,7 @@ export interface LastUse {
 }
 
 /** Uses that wait to be recorded together. */
-let waiting: CredentialUse[] = [];
+let waitingUses: CredentialUse[] = [];
 let recordedAt = 0;
 
 /** A credential that was used within this time is in constant use: its next record may wait for the batch. */
@@ -35,13 +35,13 @@ export function recordLastUse(
   if (last.recordedAt !== null && at - last.recordedAt < PRECISION_MS) return;
   const isRecent = last.recordedAt !== null && at - last.recordedAt < RECENT_MS;
   last.recordedAt = at;
-  waiting.push(...last.used.map((used) => ({ ...used, at })));
+  waitingUses.push(...last.used.map((used) => ({ ...used, at })));
   const justRecorded = recordedAt <= at && at - recordedAt < PRECISION_MS;
-  const mayWait = (last.isGathered || isRecent) && justRecorded && waiting.length < MAX_WAITING;
+  const mayWait = (last.isGathered || isRecent) && justRecorded && waitingUses.length < MAX_WAITING;
   last.isGathered = true;
   if (mayWait) return;
-  const uses = waiting;
-  waiting = [];
+  const uses = waitingUses;
+  waitingUses = [];
   recordedAt = at;
   const recorded = commit(db, { uses: recordUses(db, uses) });
   defer(recorded.catch((error) => logError('last_uses_not_recorded', error)));

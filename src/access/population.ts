@@ -7,14 +7,14 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/sc
 import { policies } from '../db/schema/policies.ts';
 import { serviceAccounts } from '../db/schema/service-accounts.ts';
 import { users } from '../db/schema/users.ts';
-import { idList } from '../db/statements.ts';
+import { idListSql } from '../db/statements.ts';
 import { splitIntoParts } from '../kernel/parts.ts';
 import { managedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
-import { deniedEverywhere } from './denials.ts';
+import { findDeniedEverywhere } from './denials.ts';
 import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
-import { grantReads, permissionRead } from './sources.ts';
+import { selectGrants, selectPermissions } from './sources.ts';
 
 /** A user or service account that may act: active, and in an active account. */
 export interface NamedPrincipal {
@@ -34,8 +34,8 @@ export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(
 /** With their groups: people in all their accounts and service accounts, who may act and whom the caller may see. */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
-  const isListedUser = isNotDenied(users.id, deniedEverywhere(caller, 'user'));
-  const isListedAccount = isNotDenied(serviceAccounts.id, deniedEverywhere(caller, 'named_service_account'));
+  const isListedUser = isNotDenied(users.id, findDeniedEverywhere(caller, 'user'));
+  const isListedAccount = isNotDenied(serviceAccounts.id, findDeniedEverywhere(caller, 'named_service_account'));
   const ofUsers = and(eq(users.companyId, companyId), isNull(users.deletedAt), eq(users.isActive, true), isListedUser);
   const ofServiceAccounts = and(
     eq(serviceAccounts.companyId, companyId),
@@ -45,18 +45,18 @@ function selectActivePrincipals(caller: Principal): SQL {
   );
   return sql`(
     select 'user' as type, ${users.id} as id, ${users.name} as name, ${users.isOwner} as "isOwner",
-      ${groupsAsJson(companyId, 'user', sql`${users.id}`)} as groups
+      ${groupsAsJsonSql(companyId, 'user', sql`${users.id}`)} as groups
     from ${users} where ${ofUsers}
     union all
     select 'service_account', ${serviceAccounts.id}, ${serviceAccounts.name}, 0,
-      ${groupsAsJson(companyId, 'service_account', sql`${serviceAccounts.id}`, sql`${serviceAccounts.accountId}`)}
+      ${groupsAsJsonSql(companyId, 'service_account', sql`${serviceAccounts.id}`, sql`${serviceAccounts.accountId}`)}
     from ${serviceAccounts}
     join ${accounts} on ${and(eq(accounts.id, serviceAccounts.accountId), eq(accounts.companyId, companyId), eq(accounts.isActive, true), isNull(accounts.deletedAt))}
     where ${ofServiceAccounts}
   )`;
 }
 
-const groupsAsJson = (companyId: string, type: Principal['kind'], id: SQL, accountId?: SQL): SQL => sql`(
+const groupsAsJsonSql = (companyId: string, type: Principal['kind'], id: SQL, accountId?: SQL): SQL => sql`(
   select json_group_array(id) from (
     select distinct ${groups.id} as id from ${groupBindings}
     join ${groups} on ${and(eq(groups.id, groupBindings.groupId), eq(groups.companyId, companyId), isNull(groups.deletedAt))}
@@ -95,9 +95,9 @@ export const readAffectedPrincipals = (
 ): Promise<(NamedPrincipal & GroupSet)[]> => {
   const ofGroups = sql`select ${groupBindings.principalId} from ${groupBindings} where ${and(
     eq(groupBindings.companyId, caller.companyId),
-    inArray(groupBindings.groupId, idList(groupIds)),
+    inArray(groupBindings.groupId, idListSql(groupIds)),
   )}`;
-  return db.all(sql`select * from ${selectActivePrincipals(caller)} where id in (${ofGroups} union select value from ${idList(principalIds)})
+  return db.all(sql`select * from ${selectActivePrincipals(caller)} where id in (${ofGroups} union select value from ${idListSql(principalIds)})
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
@@ -113,8 +113,8 @@ export async function readGrants(
   groupIds: readonly string[],
   keep: (document: PolicyDocument) => PolicyDocument = (document) => document,
 ): Promise<Map<string, GroupGrants>> {
-  const ids = idList(groupIds);
-  const reads = grantReads(db, companyId, ids);
+  const ids = idListSql(groupIds);
+  const reads = selectGrants(db, companyId, ids);
   const found = await readTogether(db, {
     groups: reads.groups,
     permissions: reads.permissions,
@@ -155,14 +155,17 @@ async function readDocuments(
     const found = await db
       .select({ id: policies.id, document: policies.document })
       .from(policies)
-      .where(and(eq(policies.companyId, companyId), inArray(policies.id, idList(part))));
+      .where(and(eq(policies.companyId, companyId), inArray(policies.id, idListSql(part))));
     for (const { id, document } of found) documents.set(id, keep(document));
   }
   return documents;
 }
 
 /** A function that compiles a principal's access from its groups, each of which is compiled only once. */
-export function accessCompiler(companyId: string, grants: ReadonlyMap<string, GroupGrants>): (of: GroupSet) => Access {
+export function createAccessCompiler(
+  companyId: string,
+  grants: ReadonlyMap<string, GroupGrants>,
+): (of: GroupSet) => Access {
   const compiled = new Map<string, Access['groups']>();
   const findGroup = (id: string): Access['groups'] => {
     const group = grants.get(id);
@@ -182,7 +185,7 @@ export function accessCompiler(companyId: string, grants: ReadonlyMap<string, Gr
 
 /** The queries for all access data of a company that names one of the ids: all that a change of these can affect. */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
-  const named = idList(ids);
+  const named = idListSql(ids);
   const text = (column: unknown) => sql<string>`${column}`;
   const reads = [
     db
@@ -198,7 +201,7 @@ export function buildNamingQueries(db: ControlDb, companyId: string, ids: readon
           or(inArray(groupPolicies.groupId, named), inArray(groupPolicies.policyId, named)),
         ),
       ),
-    permissionRead(
+    selectPermissions(
       db,
       companyId,
       or(inArray(groupPermissions.groupId, named), inArray(groupPermissions.permissionId, named)),
@@ -230,8 +233,8 @@ export function buildNamingQueries(db: ControlDb, companyId: string, ids: readon
 }
 
 /** The principals whose bindings have one of these ids. */
-export const principalsBoundBy = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+export const selectPrincipalsBoundBy = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select({ id: groupBindings.principalId })
     .from(groupBindings)
-    .where(and(eq(groupBindings.companyId, companyId), inArray(groupBindings.id, idList(ids))));
+    .where(and(eq(groupBindings.companyId, companyId), inArray(groupBindings.id, idListSql(ids))));

@@ -2,7 +2,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { Action, ResourceType } from '../permissions/actions.ts';
 import { resourceArn } from '../permissions/arn.ts';
 import type { Principal } from './actors.ts';
-import { decide, dependsOnResource, isAdministrator, rulesFor } from './evaluation.ts';
+import { decide, dependsOnResource, findRules, isAdministrator } from './evaluation.ts';
 import { accessDenied, administratorsOnly, ownerOnly, peopleOnly } from './failures.ts';
 
 export function requireAdministrator(actor: Principal): void {
@@ -64,6 +64,6 @@ export function isMet(requirement: () => void): boolean {
 export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;
-  const rules = actions.map((action) => rulesFor(actor.access, action));
+  const rules = actions.map((action) => findRules(actor.access, action));
   if (first && rules.every(({ allow, legacy }) => allow.length + legacy.length === 0)) requireAction(actor, first, '*');
 }

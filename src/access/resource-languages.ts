@@ -12,7 +12,7 @@ export interface Budget {
   left: number;
 }
 
-export const comparisonBudget = (): Budget => ({ left: 3_000_000 });
+export const makeComparisonBudget = (): Budget => ({ left: 3_000_000 });
 
 /** The two forms of a resource: all of them at once, or a name that begins like this. */
 const ANY_RESOURCE = '*';
@@ -26,23 +26,24 @@ const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
  * deterministic automaton as long as itself; the product of those that matter is searched by breadth.
  * @throws accessTooComplex once the budget is used up
  */
-export function shortestDifference(some: ResourceLanguage, other: ResourceLanguage, budget: Budget): string | null {
+export function findShortestDifference(some: ResourceLanguage, other: ResourceLanguage, budget: Budget): string | null {
   if (includesResource(some, ANY_RESOURCE) && !includesResource(other, ANY_RESOURCE)) return ANY_RESOURCE;
   const [allow, deny] = [dropContainedPatterns(some.allow, budget), dropContainedPatterns(some.deny, budget)];
   const [otherAllow, otherDeny] = [
     dropContainedPatterns(other.allow, budget),
     dropContainedPatterns(other.deny, budget),
   ];
-  const isWithin = (pattern: string, patterns: readonly string[]) => contains(patterns, pattern, budget);
+  const isWithin = (pattern: string, patterns: readonly string[]) => containsPattern(patterns, pattern, budget);
   // Where nothing else is denied, what both allow makes no difference.
   const denied = otherDeny.filter((pattern) => !isWithin(pattern, deny));
   let shortest = null as string[] | null;
   for (const pattern of allow) {
     const isAllowed = isWithin(pattern, otherAllow);
     if (isWithin(pattern, deny) || (isAllowed && denied.every((one) => !mayOverlap(one, pattern)))) continue;
-    const near = (patterns: readonly string[]) => patterns.filter((one) => mayOverlap(one, pattern)).map(automaton);
-    const unlike = { allow: isAllowed ? [automaton('*')] : near(otherAllow), deny: near(denied) };
-    shortest = search(automaton(pattern), near(deny), unlike, shortest?.length ?? Infinity, budget) ?? shortest;
+    const near = (patterns: readonly string[]) => patterns.filter((one) => mayOverlap(one, pattern)).map(getAutomaton);
+    const unlike = { allow: isAllowed ? [getAutomaton('*')] : near(otherAllow), deny: near(denied) };
+    shortest =
+      searchDifference(getAutomaton(pattern), near(deny), unlike, shortest?.length ?? Infinity, budget) ?? shortest;
   }
   return shortest && ARN_PREFIX + shortest.join('');
 }
@@ -58,23 +59,23 @@ function dropContainedPatterns(patterns: readonly string[], budget: Budget): str
   const different = [...new Set(patterns.map((pattern) => pattern.replaceAll(/\*+/g, '*')))];
   const matchers = different.map((pattern): [string, Matcher] => [pattern, compile(pattern)]);
   return different.filter(
-    (pattern) => !matchers.some(([wide, fits]) => wide !== pattern && spend(budget) && fits(pattern)),
+    (pattern) => !matchers.some(([wide, fits]) => wide !== pattern && spendBudget(budget) && fits(pattern)),
   );
 }
 
 /** Whether one of the patterns contains `pattern`: it does if it matches the other pattern's text. */
-const contains = (patterns: readonly string[], pattern: string, budget: Budget): boolean =>
-  patterns.some((wide) => spend(budget) && compile(wide)(pattern));
+const containsPattern = (patterns: readonly string[], pattern: string, budget: Budget): boolean =>
+  patterns.some((wide) => spendBudget(budget) && compile(wide)(pattern));
 
 /** Takes from the budget. @throws accessTooComplex where it is used up */
-export function spend(budget: Budget, cost = 1): true {
+export function spendBudget(budget: Budget, cost = 1): true {
   budget.left -= cost;
   if (budget.left < 0) throw accessTooComplex();
   return true;
 }
 
 /** The state from which nothing fits any more. */
-const DEAD = -1;
+const DEAD_STATE = -1;
 
 /**
  * A wildcard pattern as a deterministic automaton. The state is the number of literal characters matched so far. Each part
@@ -95,14 +96,14 @@ interface Automaton {
 
 const cachedAutomata = new Map<string, Automaton>();
 
-function automaton(pattern: string): Automaton {
-  const made = cachedAutomata.get(pattern) ?? build(pattern);
+function getAutomaton(pattern: string): Automaton {
+  const made = cachedAutomata.get(pattern) ?? buildAutomaton(pattern);
   if (cachedAutomata.size >= 2048) cachedAutomata.clear();
   cachedAutomata.set(pattern, made);
   return made;
 }
 
-function build(pattern: string): Automaton {
+function buildAutomaton(pattern: string): Automaton {
   const [first = '', ...rest] = pattern.split('*');
   const head = [...first];
   const parts = rest.map((part) => [...part]).filter((part) => part.length > 0);
@@ -139,13 +140,13 @@ function findNextState(part: string[], at: number, fallbacks: number[], from: nu
 }
 
 /** The state after one character; null stands for one that no pattern asks for. */
-function step(
+function stepAutomaton(
   { characters, head, back, begin, everything }: Automaton,
   state: number,
   character: string | null,
 ): number {
   if (state === everything) return state;
-  if (state < head) return characters[state] === character ? state + 1 : DEAD;
+  if (state < head) return characters[state] === character ? state + 1 : DEAD_STATE;
   for (let from = state; ; from = back[from] as number) {
     if (character !== null && characters[from] === character && from < characters.length) return from + 1;
     if (from === begin[from]) return from;
@@ -178,7 +179,7 @@ interface Place {
  * `other.allow` or one of `other.deny`.
  * @param below only texts shorter than this
  */
-function search(
+function searchDifference(
   wanted: Automaton,
   deny: readonly Automaton[],
   other: { allow: readonly Automaton[]; deny: readonly Automaton[] },
@@ -195,13 +196,13 @@ function search(
     );
   /** Reduces the states to those that can still affect the result; null where no text that is searched for can follow. */
   const deciding = (states: number[]): number[] | null => {
-    if (states[0] === DEAD || isIn(states, 1, otherAt, 'everything')) return null;
+    if (states[0] === DEAD_STATE || isIn(states, 1, otherAt, 'everything')) return null;
     // Whatever comes, the other denies it.
-    if (isIn(states, otherDenyAt, all.length, 'everything')) return states.fill(DEAD, otherAt);
+    if (isIn(states, otherDenyAt, all.length, 'everything')) return states.fill(DEAD_STATE, otherAt);
     if (isIn(states, otherAt, otherDenyAt, 'everything')) {
-      if (states.every((state, at) => at < otherDenyAt || state === DEAD)) return null;
+      if (states.every((state, at) => at < otherDenyAt || state === DEAD_STATE)) return null;
       const sink = states.findIndex((state, at) => at >= otherAt && at < otherDenyAt && state === all[at]?.everything);
-      return states.map((state, at) => (at < otherAt || at >= otherDenyAt || at === sink ? state : DEAD));
+      return states.map((state, at) => (at < otherAt || at >= otherDenyAt || at === sink ? state : DEAD_STATE));
     }
     return states;
   };
@@ -210,7 +211,9 @@ function search(
     !isIn(states, 1, otherAt, 'accepted') &&
     (!isIn(states, otherAt, otherDenyAt, 'accepted') || isIn(states, otherDenyAt, all.length, 'accepted'));
   const after = (states: readonly number[], character: string | null): number[] =>
-    states.map((state, at) => (state === DEAD ? DEAD : step(all[at] as Automaton, state, character)));
+    states.map((state, at) =>
+      state === DEAD_STATE ? DEAD_STATE : stepAutomaton(all[at] as Automaton, state, character),
+    );
 
   const first = deciding(
     [...ARN_PREFIX].reduce(
@@ -228,9 +231,9 @@ function search(
     for (const place of level) {
       const asked = new Set<string>();
       for (const [at, state] of place.states.entries())
-        if (state !== DEAD) addExpectedCharacters(all[at] as Automaton, state, asked);
+        if (state !== DEAD_STATE) addExpectedCharacters(all[at] as Automaton, state, asked);
       for (const character of [null, ...asked]) {
-        spend(budget, all.length);
+        spendBudget(budget, all.length);
         const states = deciding(after(place.states, character));
         if (!states || seen.has(states.join())) continue;
         seen.add(states.join());

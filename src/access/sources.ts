@@ -19,9 +19,9 @@ export interface AccessSubject {
 }
 
 /** The queries for a principal's access, for the batch that authenticates the request. */
-export function accessReads(db: ControlDb, of: AccessSubject) {
+export function selectAccess(db: ControlDb, of: AccessSubject) {
   const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
-  return grantReads(db, of.companyId, memberships);
+  return selectGrants(db, of.companyId, memberships);
 }
 
 /** The condition of the bindings through which a principal is in groups. */
@@ -58,7 +58,7 @@ export const getCallerSubject = (actor: Principal): AccessSubject => ({
 });
 
 /** The queries for the grants of some groups. `groupIds` are their ids, or a subquery for them. */
-export function grantReads(db: ControlDb, companyId: ValueOrQuery, groupIds: string[] | SQLWrapper) {
+export function selectGrants(db: ControlDb, companyId: ValueOrQuery, groupIds: string[] | SQLWrapper) {
   return {
     groups: db
       .select({ id: groups.id, roles: groups.roles })
@@ -69,12 +69,12 @@ export function grantReads(db: ControlDb, companyId: ValueOrQuery, groupIds: str
       .from(groupPolicies)
       .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
       .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, groupIds))),
-    permissions: permissionRead(db, companyId, inArray(groupPermissions.groupId, groupIds)),
+    permissions: selectPermissions(db, companyId, inArray(groupPermissions.groupId, groupIds)),
   };
 }
 
 /** The older permissions of groups, of those attachments that a condition is about. */
-export const permissionRead = (db: ControlDb, companyId: ValueOrQuery, which: SQL | undefined) =>
+export const selectPermissions = (db: ControlDb, companyId: ValueOrQuery, which: SQL | undefined) =>
   db
     .select({
       groupId: groupPermissions.groupId,
@@ -89,11 +89,11 @@ export const permissionRead = (db: ControlDb, companyId: ValueOrQuery, which: SQ
     )
     .where(and(eq(groupPermissions.companyId, companyId), which));
 
-/** The rows that the reads of `accessReads` found. */
-export type FoundAccess = Results<ReturnType<typeof grantReads>>;
+/** The rows that the reads of `selectAccess` found. */
+export type FoundAccess = Results<ReturnType<typeof selectGrants>>;
 
 /** Converts the queries' results for the evaluator. */
-export function accessSources(companyId: string, isOwner: boolean, found: FoundAccess): AccessSources {
+export function toAccessSources(companyId: string, isOwner: boolean, found: FoundAccess): AccessSources {
   const grants: GroupGrants[] = found.groups.map(({ id, roles }) => ({
     id,
     roles,

@@ -53,14 +53,14 @@ const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
   { table: groupPermissions, insert: true, update: 'all' },
 ];
 
-const byName = new Map(ACCESS_AFFECTING_WRITES.map((touching) => [getTableName(touching.table), touching]));
+const writesByTable = new Map(ACCESS_AFFECTING_WRITES.map((touching) => [getTableName(touching.table), touching]));
 
 /** Each write in a statement, and the table that it writes. */
 const WRITE_PATTERN =
   /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
 
 /** Whether a statement writes. When in doubt, it does. */
-export const writes = (sql: string): boolean => sql.search(WRITE_PATTERN) !== -1;
+export const isWriteStatement = (sql: string): boolean => sql.search(WRITE_PATTERN) !== -1;
 
 /** The columns that a statement sets, whatever its table. */
 const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
@@ -80,7 +80,7 @@ export function touchesAccess(sql: string): boolean {
 }
 
 function affectsAccess(verb: string, table: string, sql: string): boolean {
-  const rule = byName.get(table);
+  const rule = writesByTable.get(table);
   if (!rule) return false;
   const kind = verb.toLowerCase();
   if (kind.startsWith('delete')) return !rule.deleteUnless?.test(sql);
@@ -96,4 +96,4 @@ function setsAnyColumn(sql: string, columns: readonly SQLiteColumn[]): boolean {
 }
 
 /** The tables that authentication and access are read from. */
-export const ACCESS_TABLES: ReadonlySet<string> = new Set(byName.keys());
+export const ACCESS_TABLES: ReadonlySet<string> = new Set(writesByTable.keys());

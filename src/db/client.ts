@@ -1,11 +1,11 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
-import { type Dependency, type DependentSession, dependentSession } from './dependent-session.ts';
-import { POLICY_LIMIT_FAILURES, quotaRefusal } from './failures.ts';
-import { type GuardedSession, guardedSession } from './guarded-session.ts';
+import { createDependentSession, type Dependency, type DependentSession } from './dependent-session.ts';
+import { POLICY_LIMIT_FAILURES, toQuotaFailure } from './failures.ts';
+import { createGuardedSession, type GuardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
-import { type Observed, type RehearsingSession, rehearsingSession } from './rehearsing-session.ts';
-import { eventWatchingSession } from './telling-session.ts';
+import { createRehearsingSession, type ObservedQueries, type RehearsingSession } from './rehearsing-session.ts';
+import { createEventWatchingSession } from './telling-session.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
@@ -14,13 +14,13 @@ import { eventWatchingSession } from './telling-session.ts';
  */
 export function openControlDb(database: D1Database, told: (companyIds: readonly string[]) => void = () => {}) {
   const session = database.withSession('first-primary');
-  const guarded = guardedSession(eventWatchingSession(session, told));
-  return drizzle(dependentSession(rehearsingSession(guarded, session)) as unknown as D1Database);
+  const guarded = createGuardedSession(createEventWatchingSession(session, told));
+  return drizzle(createDependentSession(createRehearsingSession(guarded, session)) as unknown as D1Database);
 }
 
 /** Opens the control database at the nearest replica: anonymous viewers may read data that is five seconds old. */
 export const openNearestControlDb = (database: D1Database, now: () => number): ControlDb =>
-  drizzle(guardedSession(openNearestSession(database, now)) as unknown as D1Database);
+  drizzle(createGuardedSession(openNearestSession(database, now)) as unknown as D1Database);
 
 /** Lets commits change access while `work` runs; none is applied after `deadline` (ms). Only for `ctx.changeAccess`. */
 export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
@@ -35,7 +35,7 @@ export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => 
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
 /** Runs `work`, which changes nothing: see `RehearsingSession`. */
-export const rehearse = <T>(db: ControlDb, observed: Observed, work: () => Promise<T>): Promise<T> =>
+export const rehearse = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as RehearsingSession).rehearse(observed, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
@@ -67,7 +67,7 @@ export async function commit<const U extends Unit>(
   try {
     return await runTogether(db, unit);
   } catch (error) {
-    throw constraintFailure(error, { ...POLICY_LIMIT_FAILURES, ...failures }) ?? error;
+    throw findConstraintFailure(error, { ...POLICY_LIMIT_FAILURES, ...failures }) ?? error;
   }
 }
 
@@ -93,19 +93,19 @@ export function mapStatements(step: Unit[string], make: (statement: Statement) =
 /** Whether a step is a statement: only those can be prepared by drizzle, which asks this of what it is to run in a batch. */
 const isStatement = (step: Unit[string]): step is Statement => '_prepare' in step;
 
-function constraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
-  const message = errorText(error);
+function findConstraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
+  const message = joinErrorMessages(error);
   if (!/constraint failed/i.test(message)) return undefined;
-  const refusal = quotaRefusal(message);
+  const refusal = toQuotaFailure(message);
   if (refusal) return refusal;
   const name = Object.keys(failures).find((constraint) => message.includes(constraint));
   return name === undefined ? undefined : failures[name]?.();
 }
 
 /** The message of an error and of its causes: drizzle wraps D1's own. */
-function errorText(error: unknown): string {
+function joinErrorMessages(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause ? `${error.message} ${errorText(error.cause)}` : error.message;
+  return error.cause ? `${error.message} ${joinErrorMessages(error.cause)}` : error.message;
 }
 
 /** The number of rows that a write of a batch changed. */

@@ -1,6 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { Denials } from '../permissions/denials.ts';
-import { idList } from './statements.ts';
+import { idListSql } from './statements.ts';
 
 /**
  * The condition for the WHERE of a list that the record in the column is not denied, or that the column is null. Undefined where
@@ -9,7 +9,7 @@ import { idList } from './statements.ts';
 export function isNotDenied(column: SQLWrapper, { everything, ids, patterns }: Denials): SQL | undefined {
   if (everything) return sql`${column} is null`;
   const conditions: SQL[] = [];
-  if (ids.length > 0) conditions.push(sql`${column} not in ${idList(ids)}`);
+  if (ids.length > 0) conditions.push(sql`${column} not in ${idListSql(ids)}`);
   if (patterns.length > 0) {
     const denied = sql`json_each(${JSON.stringify(patterns)}) as denied`;
     conditions.push(sql`not exists (select 1 from ${denied} where ${column} glob denied.value)`);

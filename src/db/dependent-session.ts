@@ -1,7 +1,7 @@
-import { writes } from './access-changes.ts';
+import { isWriteStatement } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { EXECUTING_METHODS } from './guarded-session.ts';
-import { failUnlessUnchanged, isReadConflict, type RecordedRead, sameRows } from './read-sets.ts';
+import { areSameRows, failUnlessUnchanged, isReadConflict, type RecordedRead } from './read-sets.ts';
 import type { Query, RehearsingSession } from './rehearsing-session.ts';
 
 /** The reads that writes depend on. */
@@ -26,7 +26,7 @@ const ATTEMPTS = 5;
 const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 
 /** Adds the methods of a `DependentSession` to a session. Without a dependency it is the same as before. */
-export function dependentSession(session: RehearsingSession): DependentSession {
+export function createDependentSession(session: RehearsingSession): DependentSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let remembered: RecordedRead[] | null = null;
   let dependency: Dependency | null = null;
@@ -35,7 +35,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
     queries.set(statement, query);
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watch(bind(...values), { ...query, values });
-    const isWrite = writes(query.sql);
+    const isWrite = isWriteStatement(query.sql);
     if (remembered && !isWrite) recordSingleRead(statement, query, remembered);
     if (!remembered && isWrite) for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
     return statement;
@@ -48,7 +48,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
     const own = results.slice(guards.length, guards.length + statements.length);
     const after = results.slice(guards.length + statements.length);
     const next = reads.map((read, index) => ({ ...read, rows: toRows(after[index] as D1Result) }));
-    dependency = sameRows(reads, next) ? { reads: next, renew } : null;
+    dependency = areSameRows(reads, next) ? { reads: next, renew } : null;
     return own;
   };
 
@@ -64,11 +64,11 @@ export function dependentSession(session: RehearsingSession): DependentSession {
         const results = await session.batch(statements);
         for (const [index, statement] of statements.entries()) {
           const query = queries.get(statement);
-          if (query && !writes(query.sql)) into.push({ ...query, rows: toRows(results[index] as D1Result) });
+          if (query && !isWriteStatement(query.sql)) into.push({ ...query, rows: toRows(results[index] as D1Result) });
         }
         return results;
       }
-      const isWrite = (statement: D1PreparedStatement) => writes(queries.get(statement)?.sql ?? '');
+      const isWrite = (statement: D1PreparedStatement) => isWriteStatement(queries.get(statement)?.sql ?? '');
       if (!dependency || !statements.some(isWrite)) return session.batch(statements);
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         try {
@@ -91,7 +91,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
     },
     async runDependentWrite(on, work) {
       const around = dependency;
-      dependency = around ? both(around, on) : on;
+      dependency = around ? combineDependencies(around, on) : on;
       try {
         return await work();
       } finally {
@@ -102,7 +102,7 @@ export function dependentSession(session: RehearsingSession): DependentSession {
   };
 }
 
-const both = (one: Dependency, other: Dependency): Dependency => ({
+const combineDependencies = (one: Dependency, other: Dependency): Dependency => ({
   reads: [...one.reads, ...other.reads],
   renew: async () => [...(await one.renew()), ...(await other.renew())],
 });

@@ -50,7 +50,7 @@ export const quotaExceeded = defineFailure('quota.exceeded', 'forbidden', {
 const QUOTA_REFUSED = /constraint failed: quota (\w+) (\d+) (\d+)/;
 
 /** The refusal of a write that a trigger of the database holds against a quota, whichever module it comes from. */
-export function quotaRefusal(message: string): Error | undefined {
+export function toQuotaFailure(message: string): Error | undefined {
   const [, quota, limit, use] = QUOTA_REFUSED.exec(message) ?? [];
   return quota === undefined
     ? undefined

@@ -20,7 +20,7 @@ const DEADLINE_CHECK = `select case when unixepoch('subsec') * 1000 > ? then jso
 const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Watches the statements of a session for those that change access: see `access-changes.ts`. */
-export function guardedSession(session: D1DatabaseSession): GuardedSession {
+export function createGuardedSession(session: D1DatabaseSession): GuardedSession {
   const touching = new WeakSet<D1PreparedStatement>();
   let announced: { deadline: number }[] = [];
 

@@ -4,11 +4,11 @@ import { oauthGrants } from './schema/oauth.ts';
 import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
 
-const TABLES = { session: sessions, grant: oauthGrants, key: apiKeys, service_account: serviceAccounts };
+const CREDENTIAL_TABLES = { session: sessions, grant: oauthGrants, key: apiKeys, service_account: serviceAccounts };
 
 /** A record whose last use is noted: a session, grant, key or service account. */
 export interface UsedCredential {
-  kind: keyof typeof TABLES;
+  kind: keyof typeof CREDENTIAL_TABLES;
   companyId: string;
   id: string;
 }
@@ -17,12 +17,12 @@ export type CredentialUse = UsedCredential & { at: number };
 
 /** The statements that record uses, one for each kind. An earlier use than is recorded changes nothing. */
 export const recordUses = (db: ControlDb, uses: readonly CredentialUse[]) =>
-  Object.keys(TABLES).flatMap((kind) => recordUsesOf(db, kind as UsedCredential['kind'], uses));
+  Object.keys(CREDENTIAL_TABLES).flatMap((kind) => recordUsesOf(db, kind as UsedCredential['kind'], uses));
 
 function recordUsesOf(db: ControlDb, kind: UsedCredential['kind'], all: readonly CredentialUse[]) {
   const uses = all.filter((use) => use.kind === kind);
   if (uses.length === 0) return [];
-  const table = TABLES[kind];
+  const table = CREDENTIAL_TABLES[kind];
   const used = sql`(
     select value ->> 'id' as id, value ->> 'companyId' as company_id, max(value ->> 'at') as at
     from json_each(${JSON.stringify(uses)}) group by 1, 2) as used`;

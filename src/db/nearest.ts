@@ -4,24 +4,24 @@ import { EXECUTING_METHODS } from './guarded-session.ts';
 const MAX_AGE_MS = 5_000;
 
 /** A state of the database that a replica must have reached, and when (ms) it was the newest one. */
-interface Reached {
+interface ReachedState {
   bookmark: string;
   at: number;
 }
 
 /** For each database, the newest state of its primary that this isolate knows. */
-const latest = new WeakMap<D1Database, Reached>();
+const latestStates = new WeakMap<D1Database, ReachedState>();
 
 /**
  * Opens a session at the nearest replica, whose data is at most five seconds old: the replica must have reached the state that
  * the primary had then. Where this isolate knows of no such state the primary answers, and tells it.
  */
 export function openNearestSession(database: D1Database, now: () => number): D1DatabaseSession {
-  const known = latest.get(database);
+  const known = latestStates.get(database);
   const openedAt = now();
   if (known && openedAt >= known.at && openedAt - known.at < MAX_AGE_MS) return database.withSession(known.bookmark);
   const session = database.withSession('first-primary');
-  return trackBookmarks(session, (bookmark) => latest.set(database, { bookmark, at: openedAt }));
+  return trackBookmarks(session, (bookmark) => latestStates.set(database, { bookmark, at: openedAt }));
 }
 
 /** A session that tells its bookmark after each query. */

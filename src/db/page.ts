@@ -3,7 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Denials } from '../permissions/denials.ts';
 import type { ControlDb } from './client.ts';
 import { isNotDenied } from './denials.ts';
-import { contains } from './search.ts';
+import { containsSql } from './search.ts';
 
 /** A table whose rows are listed. */
 type Listed = SQLiteTable & { id: SQLiteColumn };
@@ -97,7 +97,7 @@ export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'cre
 ) {
   const filter = and(
     eq(table.companyId, companyId),
-    contains([table.name], search),
+    containsSql([table.name], search),
     isNotDenied(table.id, denied),
   ) as SQL;
   return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });

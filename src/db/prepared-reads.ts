@@ -16,7 +16,7 @@ interface Plan {
 }
 
 /** Builds queries without a database behind them. */
-const builder = drizzle({ prepare: () => undefined } as unknown as D1Database) as unknown as ControlDb;
+const queryBuilder = drizzle({ prepare: () => undefined } as unknown as D1Database) as unknown as ControlDb;
 
 /** Reads for `readTogether`, SQL written once per isolate by `build` with stand-ins: that costs most of a request. */
 export function prepareReads<const Name extends string, const Reads extends Unit>(
@@ -26,7 +26,7 @@ export function prepareReads<const Name extends string, const Reads extends Unit
   const plans = new Map<Statement, Plan>();
   return ({ $client: session }, values) => {
     if (!reads) {
-      reads = build(builder, (name) => sql<string>`${sql.placeholder(name)}`);
+      reads = build(queryBuilder, (name) => sql<string>`${sql.placeholder(name)}`);
       mapStatements(reads, (read) => plans.set(read, planRead(read)));
     }
     const filled = (parameter: unknown) =>

@@ -1,4 +1,4 @@
-import { writes } from './access-changes.ts';
+import { isWriteStatement } from './access-changes.ts';
 import { EXECUTING_METHODS, type GuardedSession } from './guarded-session.ts';
 
 /** A query with its values. */
@@ -8,7 +8,7 @@ export interface Query {
 }
 
 /** Queries to be read before a rehearsed batch, and as if it had been applied. */
-export interface Observed {
+export interface ObservedQueries {
   queries: readonly Query[];
   /** For each query, its rows before the latest batch and after it; null where there was none. */
   before: unknown[][][] | null;
@@ -22,7 +22,7 @@ export interface RehearsingSession extends GuardedSession {
    * `work` gets the results that it would have got, except that rows returned by writes are empty.
    * @param observed receives the rows of its queries before the batch and after it
    */
-  rehearse<T>(observed: Observed, work: () => Promise<T>): Promise<T>;
+  rehearse<T>(observed: ObservedQueries, work: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -34,21 +34,22 @@ const REPORT_SQL = `select json_extract('{}', 'rehearsed:' || hex(json_array(`;
 const REPORT_PATTERN = /rehearsed:((?:[0-9A-F]{2})+)/;
 
 /** Always fails, so that the batch is rolled back even if the statement before it unexpectedly succeeds. */
-const FAIL = 'select abs(-9223372036854775808)';
+const FAILING_SQL = 'select abs(-9223372036854775808)';
 
 /** More columns than any statement returns. */
 const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
 /** Adds `rehearse` to a session. The rehearsed batches go to `database`, without the checks of the session. */
-export function rehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
+export function createRehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
-  let rehearsed: Observed | null = null;
+  let rehearsed: ObservedQueries | null = null;
 
   const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
     queries.set(statement, query);
     const bind = statement.bind.bind(statement);
     statement.bind = (...values) => watch(bind(...values), { ...query, values });
-    if (writes(query.sql)) for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
+    if (isWriteStatement(query.sql))
+      for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
     return statement;
   };
   const prepared = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
@@ -61,7 +62,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
       values: told.flatMap(({ values }) => values),
     };
     try {
-      await database.batch([...before, tell, { sql: FAIL, values: [] }].map(prepared));
+      await database.batch([...before, tell, { sql: FAILING_SQL, values: [] }].map(prepared));
     } catch (error) {
       const [, hex] = REPORT_PATTERN.exec(String(error)) ?? [];
       if (hex === undefined) throw error;
@@ -70,12 +71,12 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
     throw new Error('What was rehearsed was not undone.');
   };
 
-  const rehearse = async (batch: readonly Query[], observed: Observed): Promise<D1Result[]> => {
-    const first = batch.findIndex(({ sql }) => writes(sql));
+  const rehearse = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
+    const first = batch.findIndex(({ sql }) => isWriteStatement(sql));
     const results = first > 0 ? await database.batch(batch.slice(0, first).map(prepared)) : [];
     for (const [at, query] of batch.entries()) {
       if (at < first) continue;
-      if (!writes(query.sql)) {
+      if (!isWriteStatement(query.sql)) {
         const [rows = []] = await readAfter(batch.slice(0, at), [query]);
         results.push(
           makeResult(rows.map((row) => Object.fromEntries(row.map((value, column) => [`c${column}`, value])))),
@@ -101,7 +102,7 @@ export function rehearsingSession(session: GuardedSession, database: D1DatabaseS
       if (!rehearsed) return session.batch(statements);
       // Of what was prepared before, nobody knows whether it writes.
       if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');
-      if (!batch.some(({ sql }) => writes(sql))) return session.batch(statements);
+      if (!batch.some(({ sql }) => isWriteStatement(sql))) return session.batch(statements);
       return rehearse(batch, rehearsed);
     },
     async rehearse(observed, work) {

@@ -7,7 +7,7 @@ const MAX_LETTERS = 30;
  * For the WHERE of a list: one of the texts contains `search`, in any case and literally. Undefined where nothing is searched
  * for. The database changes the case of ASCII letters only; other letters of `search` are replaced one by one.
  */
-export function contains(texts: readonly SQLWrapper[], search: string): SQL | undefined {
+export function containsSql(texts: readonly SQLWrapper[], search: string): SQL | undefined {
   if (search === '') return undefined;
   const { wanted, lower } = foldCase(search);
   return or(...texts.map((text) => sql`instr(${lower(text)}, ${wanted}) > 0`));
@@ -34,7 +34,7 @@ export function foldCase(search: string, mostLetters = MAX_LETTERS) {
   const wanted = [...search].map((letter, index) => (isFolded(letter) ? small[index] : letter)).join('');
   const lower = (text: SQLWrapper): SQL =>
     letters.reduce(
-      (folded, letter) => sql`replace(${folded}, ${character(letter.toUpperCase())}, ${character(letter)})`,
+      (folded, letter) => sql`replace(${folded}, ${characterSql(letter.toUpperCase())}, ${characterSql(letter)})`,
       sql`lower(${text})`,
     );
   return { letters, wanted, lower };
@@ -47,7 +47,7 @@ function hasCapital(letter: string): boolean {
 }
 
 /** As a part of the statement: D1 takes 100 parameters. */
-const character = (letter: string): SQL => sql.raw(`char(${letter.codePointAt(0)})`);
+const characterSql = (letter: string): SQL => sql.raw(`char(${letter.codePointAt(0)})`);
 
 /** A text to order by, whatever the case of its letters in ASCII. */
 export const ignoreCase = (text: SQLWrapper): SQL => sql`${text} collate nocase`;

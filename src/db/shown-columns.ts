@@ -65,7 +65,7 @@ export interface Kind {
 type Names<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Text;
 
 /** Declares an exported table. It does not compile until every column is listed, either as shown or as hidden for a reason. */
-function kind<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
+function declareKind<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
   table: T,
   shown: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
   hidden: { [Reason in HidingReason]?: Hidden } = {},
@@ -77,7 +77,7 @@ function kind<T extends SQLiteTable, Shown extends string, Hidden extends string
   return { table, columns: { ...isShown, ...Object.fromEntries(entries) } };
 }
 
-const notExported = <T extends SQLiteTable>(
+const declareNotExported = <T extends SQLiteTable>(
   table: T,
   because: string,
   ...personal: (keyof T['_']['columns'] & string)[]
@@ -88,150 +88,174 @@ const notExported = <T extends SQLiteTable>(
 });
 
 /** Every table of the control database; a test fails where one is missing. */
-export const KINDS: readonly Kind[] = [
-  kind(
+export const TABLE_KINDS: readonly Kind[] = [
+  declareKind(
     companies,
     'id slug name require2fa ssoOnly locale branding logo quotas suspendedAt endRequestedAt deletesAt createdAt updatedAt',
   ),
-  kind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
-  kind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
+  declareKind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
+  declareKind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
     work: 'attempt tries checkpoint dueAt',
   }),
-  kind(
+  declareKind(
     dashboards,
     'id companyId name slug description cacheSeconds layout filters embeddedUntil version createdByUserId createdAt updatedAt',
   ),
-  kind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
-  kind(
+  declareKind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
+  declareKind(
     groups,
     'id companyId name slug description isGlobal roles externalId membersChangedAt createdAt updatedAt deletedAt',
   ),
-  kind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
-  kind(groupPolicies, 'companyId groupId policyId'),
-  kind(groupPermissions, 'companyId groupId permissionId'),
-  kind(
+  declareKind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
+  declareKind(groupPolicies, 'companyId groupId policyId'),
+  declareKind(groupPermissions, 'companyId groupId permissionId'),
+  declareKind(
     jobs,
     'id companyId type targetType targetIds status processedCount totalCount suggestionCount rejectedCount conceptsNotSent usage lastError requestId createdByUserId endedAt createdAt updatedAt',
     { work: 'input leasedUntil attempts' },
   ),
-  kind(
+  declareKind(
     verifiedQuestions,
     'id companyId question query status staleReason version verifiedBy verifiedAt lastCheckedAt createdAt updatedAt',
     { derived: 'questionKey' },
   ),
-  kind(
+  declareKind(
     askedQuestions,
     'id companyId number question askedBy askedAt kind query explanation verifiedQuestionId acceptedAs model usage',
   ),
-  kind(
+  declareKind(
     resources,
     'id companyId resourceType subjectId objectId status content validationErrors version suggestionId createdByUserId updatedByUserId createdAt updatedAt',
     { derived: 'uniqueKey facet searchText' },
   ),
-  kind(versions, 'id companyId resourceId version change status content changedByUserId suggestionId changedAt'),
-  kind(businessDomains, 'companyId domains updatedAt'),
-  kind(
+  declareKind(versions, 'id companyId resourceId version change status content changedByUserId suggestionId changedAt'),
+  declareKind(businessDomains, 'companyId domains updatedAt'),
+  declareKind(
     suggestions,
     'id companyId targetType targetId targetVersion targetName conceptId conceptName payload explanation evidence confidence model promptVersion status requestId jobId reviewNote reviewedByUserId reviewedAt resourceId createdByUserId createdAt updatedAt',
     { derived: 'candidateKey' },
   ),
-  kind(managedDatabases, 'id companyId status neonProjectId tables rows tableBytes fileBytes createdAt updatedAt', {
-    work: 'leaseToken leaseUntil migrationsVersion sweepAt sweepMarks dataVersion changedTables openChanges notedVersion dataChanges dataChangesUntil',
-    secret: 'ownerConnection readonlyConnection readerPassword',
-  }),
-  kind(webhookEndpoints, 'id companyId url description eventTypes status disabledReason createdAt updatedAt', {
+  declareKind(
+    managedDatabases,
+    'id companyId status neonProjectId tables rows tableBytes fileBytes createdAt updatedAt',
+    {
+      work: 'leaseToken leaseUntil migrationsVersion sweepAt sweepMarks dataVersion changedTables openChanges notedVersion dataChanges dataChangesUntil',
+      secret: 'ownerConnection readonlyConnection readerPassword',
+    },
+  ),
+  declareKind(webhookEndpoints, 'id companyId url description eventTypes status disabledReason createdAt updatedAt', {
     work: 'pauses',
     secret: 'secrets',
   }),
-  kind(usageDays, 'companyId day mails modelCalls executions'),
-  kind(policies, 'id companyId name description document createdAt updatedAt'),
-  kind(permissions, 'id companyId name description target actions createdAt updatedAt'),
-  kind(
+  declareKind(usageDays, 'companyId day mails modelCalls executions'),
+  declareKind(policies, 'id companyId name description document createdAt updatedAt'),
+  declareKind(permissions, 'id companyId name description target actions createdAt updatedAt'),
+  declareKind(
     schedules,
     'id companyId name targetType targetId parameters cron timeZone format condition status nextRunAt failures lastRun apiUrl version createdByUserId createdAt updatedAt',
   ),
-  kind(scheduleRecipients, 'companyId scheduleId kind subject position unsubscribedAt', { derived: 'lastValue' }),
-  kind(scheduleRuns, 'id companyId scheduleId kind occurrence status createdAt', { work: 'attempt dueAt' }),
-  kind(scheduleDeliveries, 'companyId runId kind subject status problem'),
-  kind(mailConsents, 'id companyId email askedAt agreedAt endedAt'),
-  kind(scheduledMails, 'companyId runId email sentAt'),
-  kind(
+  declareKind(scheduleRecipients, 'companyId scheduleId kind subject position unsubscribedAt', {
+    derived: 'lastValue',
+  }),
+  declareKind(scheduleRuns, 'id companyId scheduleId kind occurrence status createdAt', { work: 'attempt dueAt' }),
+  declareKind(scheduleDeliveries, 'companyId runId kind subject status problem'),
+  declareKind(mailConsents, 'id companyId email askedAt agreedAt endedAt'),
+  declareKind(scheduledMails, 'companyId runId email sentAt'),
+  declareKind(
     serviceAccounts,
     'id companyId accountId name description isActive metadata lastUsedAt createdAt updatedAt deletedAt',
   ),
-  kind(
+  declareKind(
     apiKeys,
     'id companyId serviceAccountId accessKey description expiresAt isActive lastUsedAt createdAt updatedAt',
     { secret: 'salt derivationVersion secretDigest' },
   ),
-  kind(shareContexts, 'id companyId name slug description version createdAt updatedAt'),
-  kind(shareGrants, 'companyId contextId targetType targetId position filterPolicies'),
-  kind(shareMembers, 'id companyId contextId memberType subject attributes createdAt'),
-  kind(outsiders, 'id companyId email status createdAt lastLoginAt'),
-  kind(
+  declareKind(shareContexts, 'id companyId name slug description version createdAt updatedAt'),
+  declareKind(shareGrants, 'companyId contextId targetType targetId position filterPolicies'),
+  declareKind(shareMembers, 'id companyId contextId memberType subject attributes createdAt'),
+  declareKind(outsiders, 'id companyId email status createdAt lastLoginAt'),
+  declareKind(
     dashboardShares,
     'id companyId dashboardId name shareType shareContextId embedOptions filterPolicies createdByUserId createdAt updatedAt expiresAt revokedAt',
     { secret: 'tokenDigest' },
   ),
-  kind(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
-  kind(oauthClients, 'id companyId name redirectUris createdAt'),
-  kind(
+  declareKind(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
+  declareKind(oauthClients, 'id companyId name redirectUris createdAt'),
+  declareKind(
     oauthGrants,
     'id companyId userId clientId clientName clientHost scopes resource redirectUri begunAt lastUsedAt createdAt expiresAt endedAt',
     {
       secret: 'requestId codeDigest codeChallenge codeExpiresAt codeUsedAt refreshDigest previousDigest previousUntil',
     },
   ),
-  kind(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
+  declareKind(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
     secret: 'refreshDigest previousDigest',
     work: 'previousUntil',
   }),
-  kind(signInNetworks, 'companyId userId network signedInAt'),
-  kind(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
-  kind(passkeys, 'id companyId userId name transports isSyncable isBackedUp lastUsedAt createdAt', {
+  declareKind(signInNetworks, 'companyId userId network signedInAt'),
+  declareKind(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
+  declareKind(passkeys, 'id companyId userId name transports isSyncable isBackedUp lastUsedAt createdAt', {
     secret: 'credentialId publicKey',
     work: 'counter',
   }),
-  kind(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
+  declareKind(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
     secret: 'clientSecret',
   }),
-  kind(socialConfigurations, 'companyId providers updatedAt'),
-  kind(userIdentities, 'userId companyId issuer subject createdAt'),
-  kind(
+  declareKind(socialConfigurations, 'companyId providers updatedAt'),
+  declareKind(userIdentities, 'userId companyId issuer subject createdAt'),
+  declareKind(
     users,
     'id companyId email name externalId isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
     { secret: 'passwordHash', work: 'sessionEpoch' },
   ),
-  kind(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
-  kind(
+  declareKind(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
+  declareKind(
     visualizations,
     'id companyId name slug description sql chart parameters embeddedUntil version createdByUserId createdAt updatedAt',
   ),
-  kind(
+  declareKind(
     vizApiEndpoints,
     'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
   ),
-  notExported(companyErasures, HIDING_REASONS.work),
-  notExported(dataJobs, HIDING_REASONS.work),
-  notExported(mailRequests, HIDING_REASONS.work, 'id', 'companyId', 'kind', 'email', 'notice', 'about', 'requestedAt'),
-  notExported(outbox, HIDING_REASONS.work),
-  notExported(events, HIDING_REASONS.work),
-  notExported(embedKeys, HIDING_REASONS.secret),
-  notExported(embedRevocations, HIDING_REASONS.work),
-  notExported(passwordlessCodes, HIDING_REASONS.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
-  notExported(usedTotpSteps, HIDING_REASONS.work, 'companyId', 'factorId', 'step'),
-  notExported(backupCodes, HIDING_REASONS.secret, 'companyId', 'factorId'),
-  notExported(pendingSecondFactors, HIDING_REASONS.secret, 'companyId', 'userId', 'purpose', 'createdAt', 'expiresAt'),
-  notExported(passwordResets, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
-  notExported(ssoLogins, HIDING_REASONS.secret),
-  notExported(ssoAssertions, HIDING_REASONS.work),
-  notExported(ssoCodes, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt'),
-  notExported(spentPasskeyChallenges, 'of no company'),
-  notExported(spentSocialTokens, 'of no company'),
-  notExported(oauthPublicClients, 'of no company'),
-  notExported(oauthDevices, 'of no company'),
-  notExported(userCounts, HIDING_REASONS.derived),
-  notExported(
+  declareNotExported(companyErasures, HIDING_REASONS.work),
+  declareNotExported(dataJobs, HIDING_REASONS.work),
+  declareNotExported(
+    mailRequests,
+    HIDING_REASONS.work,
+    'id',
+    'companyId',
+    'kind',
+    'email',
+    'notice',
+    'about',
+    'requestedAt',
+  ),
+  declareNotExported(outbox, HIDING_REASONS.work),
+  declareNotExported(events, HIDING_REASONS.work),
+  declareNotExported(embedKeys, HIDING_REASONS.secret),
+  declareNotExported(embedRevocations, HIDING_REASONS.work),
+  declareNotExported(passwordlessCodes, HIDING_REASONS.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
+  declareNotExported(usedTotpSteps, HIDING_REASONS.work, 'companyId', 'factorId', 'step'),
+  declareNotExported(backupCodes, HIDING_REASONS.secret, 'companyId', 'factorId'),
+  declareNotExported(
+    pendingSecondFactors,
+    HIDING_REASONS.secret,
+    'companyId',
+    'userId',
+    'purpose',
+    'createdAt',
+    'expiresAt',
+  ),
+  declareNotExported(passwordResets, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
+  declareNotExported(ssoLogins, HIDING_REASONS.secret),
+  declareNotExported(ssoAssertions, HIDING_REASONS.work),
+  declareNotExported(ssoCodes, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt'),
+  declareNotExported(spentPasskeyChallenges, 'of no company'),
+  declareNotExported(spentSocialTokens, 'of no company'),
+  declareNotExported(oauthPublicClients, 'of no company'),
+  declareNotExported(oauthDevices, 'of no company'),
+  declareNotExported(userCounts, HIDING_REASONS.derived),
+  declareNotExported(
     accountUsers,
     HIDING_REASONS.derived,
     'companyId',
@@ -242,17 +266,17 @@ export const KINDS: readonly Kind[] = [
     'updatedAt',
     'lastLoginAt',
   ),
-  notExported(accountUserCounts, HIDING_REASONS.derived),
+  declareNotExported(accountUserCounts, HIDING_REASONS.derived),
 ];
 
 export const selectColumns = (table: SQLiteTable, isMeant: (name: string) => boolean): SQLiteColumn[] =>
   Object.entries(getTableColumns(table)).flatMap(([name, column]) => (isMeant(name) ? column : []));
 
-const KIND_OF = new Map(KINDS.map((each) => [each.table, each]));
+const KIND_BY_TABLE = new Map(TABLE_KINDS.map((each) => [each.table, each]));
 
 /** The columns of a table that are shown to a person whom a row is about, or to whoever asks for them. */
 export function listPersonalColumns(table: SQLiteTable): SQLiteColumn[] {
-  const { columns = {}, personal = [] } = KIND_OF.get(table) ?? {};
+  const { columns = {}, personal = [] } = KIND_BY_TABLE.get(table) ?? {};
   return selectColumns(table, (name) => columns[name] === true || personal.includes(name));
 }
 

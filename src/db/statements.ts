@@ -34,10 +34,10 @@ export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): 
 export const afterChange = sql`changes() > 0`;
 
 /** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
-export const idList = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+export const idListSql = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
 
 /** The slug of a new row; with a suffix where a row of the company has it at the moment of the write. */
-export const slugOrSuffixed = (
+export const slugOrSuffixedSql = (
   table: SQLiteTable & { companyId: SQLiteColumn; slug: SQLiteColumn; deletedAt?: SQLiteColumn },
   { companyId, slug, id }: { companyId: string; slug: string; id: string },
 ): SQL => {
@@ -50,7 +50,7 @@ export const slugOrSuffixed = (
 const MAX_PARAMETER = 500_000;
 
 /** Values in as few parts as possible, each of which fits into one bound parameter as JSON. */
-export const inParameters = <T>(values: readonly T[]): T[][] =>
+export const splitIntoParameters = <T>(values: readonly T[]): T[][] =>
   splitIntoParts(values, MAX_PARAMETER, (value) => JSON.stringify(value).length + 1);
 
 /** A record of which some fields are found by the database itself, at the moment of the write. */

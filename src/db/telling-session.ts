@@ -36,7 +36,7 @@ export const COMPANIES_WITH_EVENTS = `
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
 /** Says which companies' events a session may have written. A miss does no harm: the scheduled run looks for itself. */
-export function eventWatchingSession(
+export function createEventWatchingSession(
   session: D1DatabaseSession,
   told: (companyIds: readonly string[]) => void,
 ): D1DatabaseSession {

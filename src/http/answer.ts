@@ -3,15 +3,15 @@ import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
 import { tryAgainIn } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
-import { getMediaType, type Surface, secondsToWait, wordFailure, wordMessage } from './surface.ts';
+import { getMediaType, getSecondsToWait, type Surface, wordFailure, wordMessage } from './surface.ts';
 
 /** The headers that tell the language of an answer, and that it depends on the languages the caller accepts. */
-export const languageHeaders = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
+export const makeLanguageHeaders = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
 
 /** The answer to a failure in the wording of its surface. @param locale the caller's language */
-export function failureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
+export function makeFailureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
-    return tooManyRequests(failure, wordMessage(surface, failure, locale), locale, surface.codeField);
+    return makeTooManyRequestsResponse(failure, wordMessage(surface, failure, locale), locale, surface.codeField);
   const { status, body } = wordFailure(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
@@ -19,7 +19,7 @@ export function failureResponse(surface: Surface, failure: Failure, locale: Loca
     status,
     headers: {
       'Content-Type': getMediaType(surface),
-      ...languageHeaders(locale),
+      ...makeLanguageHeaders(locale),
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
       ...(status === 405 && Array.isArray(allowed) && { Allow: allowed.join(', ') }),
     },
@@ -31,16 +31,19 @@ export function failureResponse(surface: Surface, failure: Failure, locale: Loca
  * @param message the message, and when to try again
  * @param codeField the field in which the surface has its codes: where that is not `error`, the code stands in both
  */
-export function tooManyRequests(
+export function makeTooManyRequestsResponse(
   failure: Failure,
-  message = `${failure.message} ${tryAgainIn(secondsToWait(failure), DEFAULT_LOCALE)}`,
+  message = `${failure.message} ${tryAgainIn(getSecondsToWait(failure), DEFAULT_LOCALE)}`,
   locale: Locale = DEFAULT_LOCALE,
   codeField = 'error',
 ): Response {
-  const seconds = secondsToWait(failure);
+  const seconds = getSecondsToWait(failure);
   const code = 'RateLimitExceeded';
   const body = { error: code, [codeField]: code, message, details: { field: null, reason: failure.reason } };
-  return Response.json(body, { status: 429, headers: { ...languageHeaders(locale), 'Retry-After': String(seconds) } });
+  return Response.json(body, {
+    status: 429,
+    headers: { ...makeLanguageHeaders(locale), 'Retry-After': String(seconds) },
+  });
 }
 
 /** Sets headers of the answer. Hono's `c.header` copies it for each of them; this once, only where it must. */

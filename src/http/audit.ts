@@ -58,14 +58,14 @@ export const auditRequests =
   };
 
 /** An id that says whose it is. */
-const OF_COMPANY = /^(?<company>[a-f0-9]{24})-/;
+const COMPANY_ID_PREFIX = /^(?<company>[a-f0-9]{24})-/;
 
 /**
  * The resource ids for a record of the audit trail. The record outlives other companies and must not name their resources: it has
  * no ids where it belongs to no company, else none that begin with the id of another company.
  */
 function joinOwnIds(companyId: string | null, ids: readonly string[]): string | null {
-  const own = ids.filter((id) => (OF_COMPANY.exec(id)?.groups?.company ?? companyId) === companyId);
+  const own = ids.filter((id) => (COMPANY_ID_PREFIX.exec(id)?.groups?.company ?? companyId) === companyId);
   return companyId !== null && own.length > 0 ? own.join('/') : null;
 }
 
@@ -78,7 +78,7 @@ export const collectIds = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((id) => typeof id === 'string' && RESOURCE_ID.test(id));
 
 /** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
-export const resourceParameters = (path: string): string[] =>
+export const listResourceParameters = (path: string): string[] =>
   listParameters(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
 
 type AuditPrincipal = Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'>;

@@ -19,8 +19,8 @@ import type { Admission, Admittance, OrganizationGate } from '../objects/organiz
 import { logError } from '../platform/log.ts';
 import { callObject } from '../platform/objects.ts';
 import { repetitionUnknown, replayUnknown } from './failures.ts';
-import { giveUpKey, type HeldKey, heldKey } from './idempotency.ts';
-import { rateLimited } from './rate-limits.ts';
+import { giveUpKey, type HeldKey, openHeldKey } from './idempotency.ts';
+import { makeRateLimitFailure } from './rate-limits.ts';
 
 /** The caller of a request, the idempotency key it holds, and `uncount`, which takes back the count and the key. */
 export interface AuthenticatedPrincipal {
@@ -52,24 +52,24 @@ export async function authenticatePrincipal(
     const known = await presented.read();
     const answer = await askGate(ctx, toClaims(known), { nonce, once }, limits);
     cachePrincipal(credential, known, null);
-    return authenticated(presented, known, answer);
+    return toAuthenticatedPrincipal(presented, known, answer);
   }
 
   const answer = await askGate(ctx, claims, { nonce, once }, limits);
   if (isUsable && answer.access !== null && answer.access === remembered.stamp) {
-    return authenticated(presented, remembered.known, answer);
+    return toAuthenticatedPrincipal(presented, remembered.known, answer);
   }
   try {
     const known = await presented.read();
     cachePrincipal(credential, known, answer.access);
-    return authenticated(presented, known, answer);
+    return toAuthenticatedPrincipal(presented, known, answer);
   } catch (error) {
     await giveUpKey(answer.key);
     throw error;
   }
 }
 
-function authenticated(
+function toAuthenticatedPrincipal(
   presented: PresentedCredential,
   known: KnownPrincipal,
   { key, uncount }: GateResult,
@@ -123,7 +123,7 @@ async function askGate(
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
     access,
-    key: once && key && heldKey(key, { ...once, senderId: principalId, requestId }, ask),
+    key: once && key && openHeldKey(key, { ...once, senderId: principalId, requestId }, ask),
     uncount: () =>
       ask(async (gate) => await gate.withdraw(admission)).catch((error) => logError('admission_not_withdrawn', error)),
   };
@@ -134,7 +134,7 @@ function toRefusal(verdict: Admittance, counted: LimitState[], now: number): Fai
   const states = [verdict.organization, verdict.principal];
   counted.push(...states);
   const exceeded = states.find((state) => !state.allowed);
-  return exceeded && rateLimited(exceeded, now);
+  return exceeded && makeRateLimitFailure(exceeded, now);
 }
 
 /** Requests counted by this isolate alone, while gates do not respond. */

@@ -1,39 +1,39 @@
 /** The asset that holds the file name of the component's present version: see src/web/build.ts. */
-const CURRENT = 'https://assets.invalid/embed/current';
+const CURRENT_NAME_ASSET = 'https://assets.invalid/embed/current';
 
 /** Headers that let scripts of any site load the component, also where that site isolates itself. */
-const ANY_SITE = { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' };
+const ANY_SITE_HEADERS = { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' };
 /** Lets caches keep an answer for five minutes, so that a site runs an older version at most that long. */
 const CACHE_FIVE_MINUTES = 'public, max-age=300';
-const FOR_EVER = 'public, max-age=31536000, immutable';
+const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 
 /** Leads to the present version of the component. */
-export async function componentRedirect(assets: Fetcher): Promise<Response> {
-  const name = await currentName(assets);
+export async function redirectToComponent(assets: Fetcher): Promise<Response> {
+  const name = await readCurrentName(assets);
   return new Response(null, {
     status: 302,
-    headers: { ...ANY_SITE, Location: `/embed/${name}`, 'Cache-Control': CACHE_FIVE_MINUTES },
+    headers: { ...ANY_SITE_HEADERS, Location: `/embed/${name}`, 'Cache-Control': CACHE_FIVE_MINUTES },
   });
 }
 
 /** A version of the component, or the present one for one that is gone: no site breaks. Undefined for other names. */
-export async function componentResponse(assets: Fetcher, name: string): Promise<Response | undefined> {
+export async function readComponentResponse(assets: Fetcher, name: string): Promise<Response | undefined> {
   if (!/^component-[A-Z0-9]{8}\.js$/.test(name)) return undefined;
-  const current = await currentName(assets);
+  const current = await readCurrentName(assets);
   const script = await assets.fetch(`https://assets.invalid/embed/${current}`);
   if (!script.ok) throw new Error(`The component is not among the assets (${script.status}).`);
   return new Response(script.body, {
     headers: {
-      ...ANY_SITE,
+      ...ANY_SITE_HEADERS,
       'Content-Type': 'text/javascript; charset=utf-8',
-      'Cache-Control': name === current ? FOR_EVER : CACHE_FIVE_MINUTES,
+      'Cache-Control': name === current ? CACHE_FOREVER : CACHE_FIVE_MINUTES,
       'X-Content-Type-Options': 'nosniff',
     },
   });
 }
 
-async function currentName(assets: Fetcher): Promise<string> {
-  const found = await assets.fetch(CURRENT);
+async function readCurrentName(assets: Fetcher): Promise<string> {
+  const found = await assets.fetch(CURRENT_NAME_ASSET);
   if (!found.ok) throw new Error(`The component's version is not among the assets (${found.status}).`);
   return (await found.text()).trim();
 }

@@ -1,16 +1,16 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
-import { setHeaders, tooManyRequests } from './answer.ts';
+import { makeTooManyRequestsResponse, setHeaders } from './answer.ts';
 import type { Contract, Protocol } from './endpoint.ts';
 import { type HttpEnv, readOrigin } from './mount.ts';
 import { matchesPath } from './paths.ts';
-import { countPreflight, rateLimited } from './rate-limits.ts';
+import { countPreflight, makeRateLimitFailure } from './rate-limits.ts';
 
 export type Header = readonly [name: string, value: string];
 
 /** Headers of ours that pages of other origins may read. */
-export const EXPOSED: Header = [
+export const EXPOSED_HEADERS: Header = [
   'Access-Control-Expose-Headers',
   'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed,X-Truncated,Content-Disposition,WWW-Authenticate',
 ];
@@ -43,7 +43,7 @@ export function makePreflight(contracts: readonly Contract[], headers: readonly 
 }
 
 /** The headers that the protocols of a path's routes read and send, besides those of all routes. */
-function protocolAt(contracts: readonly Contract[], path: string) {
+function findProtocolHeaders(contracts: readonly Contract[], path: string) {
   const protocols = contracts.flatMap(({ protocol, path: own }) =>
     protocol && matchesPath(own, path) ? [protocol] : [],
   );
@@ -63,20 +63,20 @@ function protocolAt(contracts: readonly Contract[], path: string) {
 }
 
 /** Cross-origin rules of document 1: only the origins are configured. Never cookies: tokens travel in headers. */
-export function cors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
+export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
   const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const withProtocol = contracts.filter(({ protocol }) => protocol);
   return async (c, next) => {
     const { ALLOWED_ORIGINS: allowed } = readConfig(c.env);
     const origin = c.req.header('origin');
     const isOpen = allowed.includes('*');
-    const { reads, exposed, options } = protocolAt(withProtocol, c.req.path);
+    const { reads, exposed, options } = findProtocolHeaders(withProtocol, c.req.path);
     if (c.req.method === 'OPTIONS') {
       c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
     const reader = isOpen || forAnybody.has(c.req.path) ? '*' : allowed.find((each) => each === origin);
     setHeaders(c, [
-      [EXPOSED[0], [EXPOSED[1], ...exposed].join(',')],
+      [EXPOSED_HEADERS[0], [EXPOSED_HEADERS[1], ...exposed].join(',')],
       ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),
     ]);
     // Caches must not give one origin the answer made for another.
@@ -89,6 +89,6 @@ export async function respondToPreflight(c: HonoContext<HttpEnv>, headers: reado
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   const byIp = await countPreflight(context);
   c.get('facts').limits.push(byIp);
-  if (!byIp.allowed) return tooManyRequests(rateLimited(byIp, context.now()));
+  if (!byIp.allowed) return makeTooManyRequestsResponse(makeRateLimitFailure(byIp, context.now()));
   return new Response(null, { status: 204, headers: Object.fromEntries(headers) });
 }

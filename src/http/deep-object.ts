@@ -21,17 +21,17 @@ const PARAMETER_PATTERN = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
 export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknown {
   const names = schema instanceof z.ZodObject ? listDeepObjects(schema.shape) : [];
   if (names.length === 0) return (query) => query;
-  return (query) => gather(names, query as Record<string, Sent | Sent[]>);
+  return (query) => gather(names, query as Record<string, SentParameter | SentParameter[]>);
 }
 
 const listDeepObjects = (shape: Record<string, z.ZodType>): string[] =>
   Object.keys(shape).filter((name) => shape[name]?.meta()?.param?.style === 'deepObject');
 
 /** A parameter's text; of a tool, which has read it, its parts. */
-type Sent = string | DeepParameter;
+type SentParameter = string | DeepParameter;
 
 /** @throws invalid */
-function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<string, unknown> {
+function gather(names: string[], query: Record<string, SentParameter | SentParameter[]>): Record<string, unknown> {
   const gathered = new Map<string, DeepParameter[]>();
   const rest: [string, unknown][] = [];
   for (const [key, values] of Object.entries(query)) {
@@ -39,7 +39,7 @@ function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<s
     const name = named ?? key;
     const meant = names.find((each) => key.startsWith(`${each}[`));
     if (meant !== undefined && named === undefined)
-      throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: howTo(meant) }]);
+      throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: describeSyntax(meant) }]);
     if (!names.includes(name)) {
       rest.push([key, values]);
       continue;
@@ -47,7 +47,7 @@ function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<s
     const parameters = gathered.get(name) ?? [];
     for (const value of [values].flat()) {
       if (typeof value !== 'string') parameters.push(value);
-      else parameters.push(...(named === undefined ? jsonParameters(name, value) : [{ column, operator, value }]));
+      else parameters.push(...(named === undefined ? parseJsonParameters(name, value) : [{ column, operator, value }]));
     }
     gathered.set(name, parameters);
   }
@@ -55,17 +55,17 @@ function gather(names: string[], query: Record<string, Sent | Sent[]>): Record<s
 }
 
 /** @throws invalid */
-function jsonParameters(name: string, text: string): DeepParameter[] {
+function parseJsonParameters(name: string, text: string): DeepParameter[] {
   let value: unknown;
   try {
     value = parseExactJson(text);
   } catch {
     value = undefined;
   }
-  return deepParameters(name, value);
+  return toDeepParameters(name, value);
 }
 
-const howTo = (name: string): string =>
+const describeSyntax = (name: string): string =>
   `must be written as ${name}[column][operator]=value, or as JSON: ${name}={"column":{"operator":value}}`;
 
 /** The maximum number of parameters that are made of one object; every schema takes fewer. */
@@ -75,8 +75,8 @@ const MAX_PARAMETERS = 1000;
 const MAX_SHOWN_NAME_LENGTH = 80;
 
 /** Writes `{ column: { operator: value } }` as parameters: one list for `in` and `nin`, else several. */
-export function deepParameters(name: string, object: unknown): DeepParameter[] {
-  if (!isObject(object)) throw invalid([{ field: name, message: howTo(name) }]);
+export function toDeepParameters(name: string, object: unknown): DeepParameter[] {
+  if (!isObject(object)) throw invalid([{ field: name, message: describeSyntax(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {
     const field = `${name}[${shorten(column, MAX_SHOWN_NAME_LENGTH)}]`;
     if (!isObject(operators)) throw invalid([{ field, message: 'must be an object of operators' }]);
@@ -95,10 +95,10 @@ function toTexts(field: string, operator: string, value: unknown): string[] {
   if (!Array.isArray(value)) return [toText(field, value)];
   if (value.length === 0) throw invalid([{ field, message: 'must hold at least one value' }]);
   const texts = value.map((each) => toText(field, each));
-  return operator === 'in' || operator === 'nin' ? [texts.map(quotedWhereNeeded).join(',')] : texts;
+  return operator === 'in' || operator === 'nin' ? [texts.map(quoteWhereNeeded).join(',')] : texts;
 }
 
-const quotedWhereNeeded = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quoteWhereNeeded = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 function toText(field: string, value: unknown): string {
   if (typeof value === 'string') return value;

@@ -2,7 +2,7 @@ import type { HonoRequest } from 'hono';
 import { z } from 'zod';
 import { computeAccessChange, MAX_WITNESSES, type PrincipalAccessChange } from '../access/change-of-access.ts';
 import type { AffectedPrincipals } from '../access/commit-access.ts';
-import { buildNamingQueries, principalsBoundBy } from '../access/population.ts';
+import { buildNamingQueries, selectPrincipalsBoundBy } from '../access/population.ts';
 import type { PrincipalContext } from '../context.ts';
 import { rehearse } from '../db/client.ts';
 import type { Contract } from './endpoint.ts';
@@ -40,7 +40,7 @@ export async function dryRun(
   const { db, actor } = ctx;
   const { companyId } = actor;
   const ids = new Set(Object.values(params));
-  for (const { id } of await principalsBoundBy(db, companyId, [...ids])) ids.add(id);
+  for (const { id } of await selectPrincipalsBoundBy(db, companyId, [...ids])) ids.add(id);
   const observe = () => buildNamingQueries(db, companyId, [...ids]);
   const observed = { queries: observe(), before: null, after: null };
   const changeAccess = <T>({ principals }: AffectedPrincipals, work: () => Promise<T>): Promise<T> => {

@@ -145,7 +145,9 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
     ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(access !== 'public' && access !== 'operator' ? [companySuspended] : []),
-    ...(credential !== 'signature' && isOfPrincipals(access) && !acceptsOAuthClients(contract) ? [clientsRefused] : []),
+    ...(credential !== 'signature' && isForPrincipals(access) && !acceptsOAuthClients(contract)
+      ? [clientsRefused]
+      : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(only === 'owner' ? [ownerOnly] : []),
     ...(asksForAction(access) || contract.unlessDenied ? [accessDenied] : []),
@@ -167,7 +169,7 @@ const needsCredential = (access: RouteAccess): boolean =>
   !(typeof access === 'object' && 'token' in access);
 
 /** Whether a principal may be who calls. */
-const isOfPrincipals = (access: RouteAccess): boolean =>
+const isForPrincipals = (access: RouteAccess): boolean =>
   access === 'optional' || access === 'pending' || (access !== 'operator' && needsCredential(access));
 
 const asksForAction = (access: RouteAccess): boolean =>

@@ -62,9 +62,9 @@ function makeIssueMessage(issue: Issue): string {
       if (issue.input === undefined) return 'is required';
       return Object.hasOwn(TYPES, issue.expected) ? `must be ${TYPES[issue.expected]}` : 'is not valid';
     case 'too_small':
-      return atLeast(issue);
+      return describeMinimum(issue);
     case 'too_big':
-      return atMost(issue);
+      return describeMaximum(issue);
     case 'invalid_format':
       return FORMATS[issue.format] ?? 'has not the expected form';
     case 'invalid_value':
@@ -75,7 +75,7 @@ function makeIssueMessage(issue: Issue): string {
         .join(', ')
         .slice(0, MAX_VALUES)}`;
     case 'invalid_union':
-      if (discriminated(issue) === undefined) return 'is required';
+      if (findDiscriminator(issue) === undefined) return 'is required';
       return Array.isArray(issue.options)
         ? formatAllowedValues(issue.options)
         : 'fits none of the forms that it can have';
@@ -85,20 +85,20 @@ function makeIssueMessage(issue: Issue): string {
 }
 
 /** What tells the forms of a union apart in the value, else the value itself. */
-const discriminated = ({ input, discriminator }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): unknown =>
+const findDiscriminator = ({ input, discriminator }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): unknown =>
   typeof discriminator === 'string' && isRecord(input) ? input[discriminator] : input;
 
 const formatAllowedValues = (values: readonly unknown[]): string =>
   values.length === 1 ? `must be exactly ${values[0]}` : `must be one of ${values.join(', ').slice(0, MAX_VALUES)}`;
 
-function atLeast({ origin, minimum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
+function describeMinimum({ origin, minimum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
   const one = Number(minimum) === 1;
   if (origin === 'string') return one ? 'must not be empty' : `must have at least ${minimum} characters`;
   if (LISTS.includes(origin)) return one ? 'must hold at least one entry' : `must hold at least ${minimum} entries`;
   return inclusive === false ? `must be more than ${minimum}` : `must be at least ${minimum}`;
 }
 
-function atMost({ origin, maximum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>): string {
+function describeMaximum({ origin, maximum, inclusive }: z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>): string {
   if (origin === 'string') return `must have at most ${maximum} characters`;
   if (LISTS.includes(origin)) return `must hold at most ${maximum} entries`;
   return inclusive === false ? `must be less than ${maximum}` : `must be at most ${maximum}`;

@@ -3,7 +3,7 @@ import { readBounded } from '../platform/bounded.ts';
 import { bodyTooLarge } from './failures.ts';
 
 export const FORM = 'application/x-www-form-urlencoded';
-const MAX_FORM = 64 * 1024;
+const MAX_FORM_BYTES = 64 * 1024;
 
 /** The fields of a form, by name; an empty field counts as absent. */
 export type Form = Readonly<Partial<Record<string, string>>>;
@@ -19,8 +19,8 @@ export async function readForm(
 ): Promise<Form> {
   const type = request.headers.get('content-type') ?? '';
   if (type.split(';')[0]?.trim().toLowerCase() !== FORM) throw refuse.notForm();
-  const bytes = await readBounded(request.body, MAX_FORM, { leavesRest: true });
-  if (bytes === null) throw bodyTooLarge(MAX_FORM);
+  const bytes = await readBounded(request.body, MAX_FORM_BYTES, { leavesRest: true });
+  if (bytes === null) throw bodyTooLarge(MAX_FORM_BYTES);
   const form = new Map<string, string>();
   const repeated = new Set<string>();
   for (const [name, value] of new URLSearchParams(new TextDecoder().decode(bytes))) {

@@ -15,7 +15,7 @@ const CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
 const lastCheck = new WeakMap<Bindings, { at: number; broken: string[] }>();
 
 /** The needed parts that do not answer, checked at most every ten seconds, by one request of an isolate at a time. */
-export async function brokenParts(bindings: Bindings): Promise<string[]> {
+export async function findBrokenParts(bindings: Bindings): Promise<string[]> {
   const known = lastCheck.get(bindings);
   const now = clock.now();
   if (known && now - known.at < CACHE_MS) return known.broken;

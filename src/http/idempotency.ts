@@ -50,7 +50,7 @@ interface KeyKeeper {
 }
 
 /** A key as the object that stores it knows it. Calls never throw: a key becomes free by itself later. */
-export function heldKey(
+export function openHeldKey(
   state: KeyState,
   use: KeyUse,
   tell: (what: (keeper: KeyKeeper) => Promise<void>) => Promise<void>,
@@ -68,7 +68,7 @@ export function heldKey(
  * Reads the idempotency key of a request, and its body for that, up to the route's limit.
  * @returns null where it carries no key, or the route takes none; a failure for what cannot be a key, or not of this request
  */
-export async function keyedRequest(
+export async function readKeyedRequest(
   c: HonoContext<HttpEnv>,
   contract: Contract,
 ): Promise<KeyedRequest | Failure | null> {
@@ -114,7 +114,7 @@ export async function giveUpKey(key: RequestKey): Promise<void> {
 }
 
 /** Executes a request with an idempotency key only once: its response is stored, and replayed if it is repeated. */
-export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
+export const runOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
   if (key instanceof Failure) throw key;

@@ -67,14 +67,14 @@ async function parseBody(
 /** The failure of a body. A message can list names that were sent, and a path is made of them. */
 export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
   invalid(
-    selectFirstProblems(eachProblem(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
+    selectFirstProblems(listProblems(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
       field: shorten(field, MAX_WORDS),
       message: shorten(message, MAX_WORDS),
     })),
   );
 
 /** One by one: a body of a mebibyte may be wrong in some hundred thousand places. */
-function* eachProblem(issues: readonly z.core.$ZodIssue[], unknown: readonly FieldProblem[]): Generator<FieldProblem> {
+function* listProblems(issues: readonly z.core.$ZodIssue[], unknown: readonly FieldProblem[]): Generator<FieldProblem> {
   yield* unknown;
   for (const issue of issues) yield* findProblems(issue);
 }
@@ -109,7 +109,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 async function receiveJson(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
   const bytes = await receiveBytes(request);
   if (bytes.byteLength === 0) return undefined;
-  return parsed(request, () => {
+  return parseRequestBody(request, () => {
     // Decoded leniently, different passwords would be one, and names would be stored as nobody sent them.
     const text = decoder.decode(bytes);
     requireBounded(text);
@@ -134,10 +134,10 @@ function requireBounded(text: string): void {
 /** Reads a body whose objects are left unread; undefined where there is none. */
 async function receiveUnread(request: HonoRequest, unread: UnreadList): Promise<unknown> {
   const bytes = new Uint8Array(await receiveBytes(request));
-  return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
+  return bytes.length === 0 ? undefined : parseRequestBody(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
 }
 
-function parsed(request: HonoRequest, parse: () => unknown): unknown {
+function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
   if (!saysJson(request)) throw notJson();
   try {
     return parse();
@@ -150,14 +150,14 @@ function parsed(request: HonoRequest, parse: () => unknown): unknown {
 /** Parses JSON and refuses half surrogate pairs, which nothing can store. Table rows are checked elsewhere. */
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const path = HALF_A_PAIR.test(text) ? findIllFormedText(value) : null;
+  const path = SURROGATE_ESCAPE_PATTERN.test(text) ? findIllFormedText(value) : null;
   if (path)
     throw invalid([{ field: shorten(path.join('.').toWellFormed(), MAX_WORDS), message: 'must be Unicode text' }]);
   return value;
 }
 
 /** The beginning of an escaped surrogate. Without one, no text can hold half a surrogate pair. */
-const HALF_A_PAIR = /\\u[dD][89a-fA-F]/;
+const SURROGATE_ESCAPE_PATTERN = /\\u[dD][89a-fA-F]/;
 
 /** Whether a request says that its body is a form. */
 export const isForm = (request: HonoRequest): boolean =>

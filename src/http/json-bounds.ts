@@ -23,7 +23,7 @@ export function findExcess(
   let members = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
+    if (code === QUOTE) at = findStringEnd(text, at);
     else if (code === COMMA) signs += 1;
     else if (code === COLON) members += 1;
     // `[` and `{`, `]` and `}` differ in this one bit.
@@ -46,7 +46,7 @@ function hasMoreNames(text: string, most: number): boolean {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       start = at;
-      end = endOfString(text, at);
+      end = findStringEnd(text, at);
       at = end;
     } else if (code === COLON) {
       names.add(text.slice(start, end));
@@ -57,7 +57,7 @@ function hasMoreNames(text: string, most: number): boolean {
 }
 
 /** The position at which the string that begins at `start` ends: its closing quote, or the end of the text. */
-function endOfString(text: string, start: number): number {
+function findStringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) at += 1;

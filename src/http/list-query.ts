@@ -34,7 +34,7 @@ export interface Ordering<Field extends string = string> {
 }
 
 /** An ordering over the fields a list can be ordered by: `standard` when it is not sent. */
-const ordering = <const Fields extends readonly [string, ...string[]]>(fields: Fields, standard: string) => {
+const orderingOver = <const Fields extends readonly [string, ...string[]]>(fields: Fields, standard: string) => {
   type Field = Fields[number];
   return z
     .enum([...fields, ...fields.map((field) => `-${field}` as const)] as [Field, ...(Field | `-${Field}`)[]], {
@@ -48,8 +48,8 @@ const ordering = <const Fields extends readonly [string, ...string[]]>(fields: F
 };
 
 /** `order_by` over the fields a list can be ordered by; the newest come first when it is not sent. */
-export const orderBy = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) =>
-  ordering(fields, '-created_at');
+export const orderByQuery = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) =>
+  orderingOver(fields, '-created_at');
 
 /** A yes or no in a query string; no when it is not sent. */
 export const queryFlag = z
@@ -59,10 +59,10 @@ export const queryFlag = z
 
 /** The query of a list of the organization API: `page`, `quantity` and `order_by` over `fields`. */
 export const listQuery = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) =>
-  pageQuery('quantity').extend({ order_by: orderBy(fields) });
+  pageQuery('quantity').extend({ order_by: orderByQuery(fields) });
 
 /** A list's query in the terms of the database: which page, in which order. */
-export const pageRequest = <Field extends string>(query: {
+export const toPageRequest = <Field extends string>(query: {
   page: number;
   quantity: number;
   order_by: Ordering<Field>;
@@ -84,7 +84,7 @@ export const toDeletionFilter = ({ include_deleted: isAll }: { include_deleted: 
   isAll ? 'all' : 'living';
 
 /** Text that a list is searched for. @param where what has to contain it, such as `the name` */
-export const searchIn = (where: string) =>
+export const searchQuery = (where: string) =>
   z
     .string()
     .max(200)
@@ -92,7 +92,7 @@ export const searchIn = (where: string) =>
     .meta({ description: `Text that ${where} must contain, ignoring case; no wildcards.` });
 
 /** The query of the lists of visualizations and dashboards. */
-export const searchableList = pageQuery('per_page').extend({ search: searchIn('the name') });
+export const searchableList = pageQuery('per_page').extend({ search: searchQuery('the name') });
 
 /** The search and the order of a list of people, or of resources that people administer. */
 interface Sorting<Fields extends readonly [string, ...string[]]> {
@@ -109,12 +109,12 @@ export const sortedList = <const Fields extends readonly [string, ...string[]]>(
   size?: { standard: number; maximum: number },
 ) =>
   pageQuery('per_page', size).extend({
-    search: searchIn(search),
-    sort_by: ordering(fields, standard),
+    search: searchQuery(search),
+    sort_by: orderingOver(fields, standard),
   });
 
 /** The query of a sorted list in the terms of the database. */
-export const sortedRequest = <Field extends string>(query: {
+export const toSortedRequest = <Field extends string>(query: {
   page: number;
   per_page: number;
   search: string;

@@ -6,7 +6,7 @@ import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { PreparedResponse } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
-import { collectIds, resourceParameters } from './audit.ts';
+import { collectIds, listResourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { dryRun, isDryRun } from './dry-run.ts';
 import {
@@ -20,11 +20,11 @@ import {
 } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { REPORT_INPUT_VALUES } from './field-words.ts';
-import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
+import { type RequestKey, readKeyedRequest, runOnce } from './idempotency.ts';
 import { type CompareRecord, isForm, readJson, saysJson } from './json-body.ts';
-import { bySpecificity, honoPath, listParameters } from './paths.ts';
-import { perform } from './perform.ts';
-import { declaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
+import { compareSpecificity, listParameters, toHonoPath } from './paths.ts';
+import { performRoute } from './perform.ts';
+import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import {
   type Authentication,
   checkRequest,
@@ -33,10 +33,10 @@ import {
   recheckRequest,
 } from './request-checks.ts';
 import { getMediaType, type Surface } from './surface.ts';
-import { namedRecord, unknownProblems, withoutKept } from './unknown-members.ts';
-import { type Call, computeVersion, forVersion, isKnown, versionedBy } from './versions.ts';
-import { getSeconds, type ReadStamps, whenChanged } from './waiting.ts';
-import { findReaders, writtenFor } from './written-records.ts';
+import { findNamedRecord, findUnknownProblems, removeUnchangedMembers } from './unknown-members.ts';
+import { type Call, computeVersion, findVersionedGet, isKnownVersion, runForVersion } from './versions.ts';
+import { getSeconds, type ReadStamps, respondWhenChanged } from './waiting.ts';
+import { findReaders, makeWrittenAnswer } from './written-records.ts';
 
 /** The bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
@@ -60,15 +60,15 @@ export function mount(
   endpoints: Endpoint[],
   authentication: Authentication,
 ): void {
-  for (const endpoint of endpoints.toSorted((a, b) => bySpecificity(a.contract.path, b.contract.path))) {
+  for (const endpoint of endpoints.toSorted((a, b) => compareSpecificity(a.contract.path, b.contract.path))) {
     const { contract } = endpoint;
     const isRead = isReadUnderPath(contract, endpoints);
-    const reading = versionedBy(contract, endpoints);
+    const reading = findVersionedGet(contract, endpoints);
     const readers = findReaders(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
-      [honoPath(contract.path)],
-      ...middlewares(contract, surface, authentication, endpoints),
+      [toHonoPath(contract.path)],
+      ...listMiddlewares(contract, surface, authentication, endpoints),
       (c) => handleRequest(c, endpoint, { surface, authentication, isRead, reading, readers }),
     );
   }
@@ -82,7 +82,7 @@ function isReadUnderPath({ path }: Contract, endpoints: Endpoint[]): boolean {
   );
 }
 
-function middlewares(
+function listMiddlewares(
   contract: Contract,
   surface: Surface,
   authentication: Authentication,
@@ -92,28 +92,28 @@ function middlewares(
   const accessCheck = checkAccess(contract, surface, authentication);
   const hasNoBody = takesNoBody(contract);
   const read = hasNoBody ? { ...contract, body: NO_MEMBERS } : contract;
-  const ofJson = contract.form ? unlessForm : hasNoBody ? ifJson : (middleware: MiddlewareHandler) => middleware;
+  const ofJson = contract.form ? skipForms : hasNoBody ? skipUnlessJson : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const checks = takesIdempotencyKey(contract) ? [accessCheck, doOnce] : [accessCheck];
+  const checks = takesIdempotencyKey(contract) ? [accessCheck, runOnce] : [accessCheck];
   const credentialAndBody =
     surface.credential === 'signature' ? [bounded, ...checks] : read.body ? [...checks, ofJson(bounded)] : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(refuseUnreadable);
-  if (declaredQuery(contract) || !contract.openQuery)
-    chain.push(zValidator('query', getQuerySchema(contract), requireValid, PARSING) as MiddlewareHandler);
-  if (read.body) chain.push(ofJson(receive(read, readJson(read, compareRecord(read, endpoints)))));
+  if (getDeclaredQuery(contract) || !contract.openQuery)
+    chain.push(zValidator('query', getQuerySchema(contract), requireValid, BODY_PARSERS) as MiddlewareHandler);
+  if (read.body) chain.push(ofJson(receiveBody(read, readJson(read, makeRecordComparison(read, endpoints)))));
   return chain;
 }
 
 /** The body of a route that has none, where JSON is sent all the same. */
 const NO_MEMBERS = z.object({});
 
-const PARSING = {
+const BODY_PARSERS = {
   validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, REPORT_INPUT_VALUES),
 };
 
-function receive({ wrapBodyRead }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
+function receiveBody({ wrapBodyRead }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
   if (!wrapBodyRead) return read;
   return async (c, next) => {
     await wrapBodyRead(c.get('context'), () => read(c, async () => {}));
@@ -122,11 +122,11 @@ function receive({ wrapBodyRead }: Contract, read: MiddlewareHandler<HttpEnv>): 
 }
 
 /** Compares bodies of a route with the record of its path. */
-function compareRecord(contract: Contract, endpoints: Endpoint[]): CompareRecord {
-  const record = namedRecord(contract, endpoints);
+function makeRecordComparison(contract: Contract, endpoints: Endpoint[]): CompareRecord {
+  const record = findNamedRecord(contract, endpoints);
   return {
-    unknownProblems: (c, body) => unknownProblems(body, contract, record, toCall(c)),
-    withoutKept: (c, body, names) => withoutKept(body, names, contract, record, toCall(c)),
+    unknownProblems: (c, body) => findUnknownProblems(body, contract, record, toCall(c)),
+    withoutKept: (c, body, names) => removeUnchangedMembers(body, names, contract, record, toCall(c)),
   };
 }
 
@@ -138,7 +138,7 @@ const refuseUnreadable: MiddlewareHandler<HttpEnv> = async (c, next) => {
 
 /** Records which route was taken, before anything can refuse the request. */
 function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
-  const parameters = resourceParameters(contract.path);
+  const parameters = listResourceParameters(contract.path);
   return async (c, next) => {
     const facts = c.get('facts');
     facts.contract = contract;
@@ -160,7 +160,7 @@ function checkAccess(contract: Contract, surface: Surface, authentication: Authe
         ctx: context,
         request: c.req,
         facts: c.get('facts'),
-        readKeyedRequest: () => keyedRequest(c, contract),
+        readKeyedRequest: () => readKeyedRequest(c, contract),
       });
       c.set('context', { ...context, actor: checked.actor } as typeof context);
       c.set('key', checked.key);
@@ -195,12 +195,12 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
     facts.isDryRun = true;
     const write = (ctx: PrincipalContext) =>
       reading
-        ? forVersion(c.req.header('if-match'), contract, reading, { ...call, ctx }, handle)
+        ? runForVersion(c.req.header('if-match'), contract, reading, { ...call, ctx }, handle)
         : handle({ ...call, ctx });
     return c.json(await dryRun(call.ctx, call.params, write), 200);
   }
   const result = await (reading
-    ? forVersion(c.req.header('if-match'), contract, reading, call, handle)
+    ? runForVersion(c.req.header('if-match'), contract, reading, call, handle)
     : isWaiting(c, contract, call)
       ? handleWhenChanged(c, endpoint, mounted, call)
       : handle(call));
@@ -214,7 +214,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   if (contract.versioned) {
     const tag = await computeVersion(result as object, contract.versioned);
     c.header('ETag', tag);
-    if (isKnown(c.req.header('if-none-match'), tag)) return c.body(null, 304);
+    if (isKnownVersion(c.req.header('if-none-match'), tag)) return c.body(null, 304);
   }
   if (contract.returns.status === 204) return c.body(null, 204);
   const made = readCreatedIds(result);
@@ -223,7 +223,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
   const { surface } = mounted;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
-  const shown = await writtenFor(
+  const shown = await makeWrittenAnswer(
     readers,
     call.ctx,
     contract.narrowAnswer?.(result as object, query) ?? (result as object),
@@ -236,7 +236,7 @@ const toCall = (c: HonoContext<HttpEnv>) => ({
   ctx: c.get('context') as unknown as PrincipalContext,
   params: c.req.param() as Record<string, string>,
   request: c.req.raw,
-  perform: (route: Route, ask: () => RouteInput) => perform(c.var, c.req.raw, route, ask),
+  perform: (route: Route, ask: () => RouteInput) => performRoute(c.var, c.req.raw, route, ask),
 });
 
 /** Whether the caller waits for another version than those that it knows: who knows them all has nothing to wait for. */
@@ -256,14 +256,14 @@ function handleWhenChanged(
   // What the operator waits for is of the company that the path names.
   const [companyId = ''] = parameters;
   const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
-  return whenChanged({
+  return respondWhenChanged({
     stamps: contract.readStamps as ReadStamps,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
     seconds: getSeconds(call.query) as number,
     release: c.get('release'),
     isKnown: async (shown) =>
-      isKnown(c.req.header('if-none-match'), await computeVersion(shown, contract.versioned as Versioned)),
+      isKnownVersion(c.req.header('if-none-match'), await computeVersion(shown, contract.versioned as Versioned)),
     show: () => handleFor(call.ctx),
     async showAnew() {
       const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' });
@@ -329,13 +329,13 @@ function readCaller(c: HonoContext<HttpEnv>): Caller {
 }
 
 /** For routes that take JSON or a form: a form passes, and its handler reads it. */
-const unlessForm =
+const skipForms =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     isForm(c.req) ? next() : middleware(c, next);
 
 /** For routes without a body: what is no JSON passes, and nobody reads it. */
-const ifJson =
+const skipUnlessJson =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     saysJson(c.req) ? middleware(c, next) : next();

@@ -6,7 +6,7 @@ import { impliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
 /** A response for each status that a route can fail with, with its codes. @param more failures that nothing implies */
-export function failureResponses(
+export function makeFailureResponses(
   surface: Surface,
   contract: Contract,
   more: readonly FailureType[],
@@ -25,8 +25,8 @@ export function failureResponses(
         'raw' in schema ? rawResponse(schema) : { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
       ]),
     ),
-    '429': tooManyRequests(surface),
-    '500': internalError(surface),
+    '429': describeTooManyRequests(surface),
+    '500': describeInternalError(surface),
   };
 }
 
@@ -44,17 +44,17 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
   const codes = failures.map((type) => findWording(surface, type).code);
   const make = () => ({
     description: [...new Set(failures.map((type) => describeLine(surface, type)))].join('\n'),
-    content: { [getMediaType(surface)]: { schema: bodyWith(surface, codes) } },
+    content: { [getMediaType(surface)]: { schema: makeBody(surface, codes) } },
   });
-  return failures.length > MAX_FAILURES_IN_NAME ? make() : shared(formatName(surface, status, failures), make);
+  return failures.length > MAX_FAILURES_IN_NAME ? make() : shareResponse(formatName(surface, status, failures), make);
 }
 
-const responses = new Map<string, ZodOpenApiResponseObject>();
+const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
 
 /** An answer that many routes share: it stands once in the description, under its name. */
-function shared(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
-  const response = responses.get(id) ?? { id, ...make() };
-  responses.set(id, response);
+function shareResponse(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  const response = sharedResponses.get(id) ?? { id, ...make() };
+  sharedResponses.set(id, response);
   return response;
 }
 
@@ -66,7 +66,7 @@ const formatName = ({ name }: Surface, status: number, failures: FailureType[]):
   [name, status, ...failures.map(({ reason }) => reason.replaceAll(/[._]/g, '-'))].join('-');
 
 /** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
-function bodyWith({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>, codes: (string | undefined)[]) {
+function makeBody({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>, codes: (string | undefined)[]) {
   const named = [...new Set(codes.flatMap((code) => code || []))];
   if (named.length === 0) return errorBody;
   const code = z.enum(named);
@@ -78,20 +78,20 @@ function describeLine(surface: Surface, type: FailureType): string {
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
-/** Most surfaces share one shape: see `tooManyRequests` of `answer.ts`. */
-function tooManyRequests(surface: Surface): ZodOpenApiResponseObject {
+/** Most surfaces share one shape: see `makeTooManyRequestsResponse` of `answer.ts`. */
+function describeTooManyRequests(surface: Surface): ZodOpenApiResponseObject {
   const { name, mediaType, codeField, errorBody } = surface;
   const code = z.literal('RateLimitExceeded');
   const details = z.object({ field: z.null(), reason: z.string() });
   const sharedBody = z.object({ error: code, [codeField]: code, message: z.string(), details });
-  return shared(!mediaType && codeField === 'error' ? 'TooManyRequests' : `${name}-429`, () => ({
+  return shareResponse(!mediaType && codeField === 'error' ? 'TooManyRequests' : `${name}-429`, () => ({
     description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
     content: { [getMediaType(surface)]: { schema: mediaType ? errorBody : sharedBody } },
   }));
 }
 
-const internalError = (surface: Surface): ZodOpenApiResponseObject =>
-  shared(`${surface.name}-500`, () => ({
+const describeInternalError = (surface: Surface): ZodOpenApiResponseObject =>
+  shareResponse(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
-    content: { [getMediaType(surface)]: { schema: bodyWith(surface, [surface.internalError.code]) } },
+    content: { [getMediaType(surface)]: { schema: makeBody(surface, [surface.internalError.code]) } },
   }));

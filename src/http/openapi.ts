@@ -11,13 +11,13 @@ import { changeOfAccessView } from './dry-run.ts';
 import { type Contract, type Endpoint, getAction, type RouteAccess } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
-import { failureResponses } from './openapi-failures.ts';
+import { makeFailureResponses } from './openapi-failures.ts';
 import { listParameters } from './paths.ts';
-import { declaredQuery } from './query.ts';
+import { getDeclaredQuery } from './query.ts';
 import { isTokenAccess } from './request-checks.ts';
 import { type Credential, getMediaType, type Surface } from './surface.ts';
-import { versionedBy } from './versions.ts';
-import { findReaders, responseSchema } from './written-records.ts';
+import { findVersionedGet } from './versions.ts';
+import { findReaders, makeResponseSchema } from './written-records.ts';
 
 /** A surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -27,7 +27,7 @@ export interface SurfaceEndpoints {
   concepts: Readonly<Record<string, Endpoint[]>>;
 }
 
-export const withConcepts = (surface: Surface, concepts: Readonly<Record<string, Endpoint[]>>): SurfaceEndpoints => ({
+export const addConcepts = (surface: Surface, concepts: Readonly<Record<string, Endpoint[]>>): SurfaceEndpoints => ({
   surface,
   concepts,
   endpoints: Object.values(concepts).flat(),
@@ -100,7 +100,7 @@ export interface SentEvent {
 const EVENT_TAG = 'Webhook events';
 
 /** The OpenAPI 3.1 description of every endpoint and event, from the same declarations that route, validate and authorize. */
-export function describe(
+export function describeApi(
   surfaces: SurfaceEndpoints[],
   events: readonly SentEvent[],
   { version, consoleUrl }: Deployment,
@@ -111,7 +111,7 @@ export function describe(
       for (const { contract } of about) {
         paths[contract.path] = {
           ...paths[contract.path],
-          [contract.method]: operation(surface, formatTag(surface, concept), contract, endpoints),
+          [contract.method]: describeOperation(surface, formatTag(surface, concept), contract, endpoints),
         };
       }
     }
@@ -146,7 +146,7 @@ export function describe(
       webhooks: Object.fromEntries(events.map((event) => [event.type, { post: describeEventRequest(event) }])),
       components: { securitySchemes: SECURITY_SCHEMES },
     },
-    { override: forGenerators(), allowEmptySchema: { default: { input: true } } },
+    { override: makeGeneratorOverride(), allowEmptySchema: { default: { input: true } } },
   );
   for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
     for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
@@ -197,7 +197,7 @@ const formatTag = ({ title }: Surface, concept: string): string => `${title}: ${
 type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;
 
 /** Adapts zod's schemas for those who generate clients from the description. */
-function forGenerators(): Override {
+function makeGeneratorOverride(): Override {
   const defaults = new Map<string, string>();
   return (context) => {
     const { jsonSchema, io, path } = context;
@@ -241,36 +241,37 @@ interface Parameter {
 
 /** The value of a parameter in a recorded request. An address has texts alone, of numbers too. */
 function findExample(contract: Contract, { name, in: place, schema }: Parameter): { example?: unknown } {
-  const { params, query } = recorded(contract) ?? {};
+  const { params, query } = findRecordedExample(contract) ?? {};
   const said = place === 'path' ? params?.[name] : query?.[name];
   if (said === undefined) return {};
   return { example: schema && 'type' in schema && schema.type === 'integer' ? Number(said) : said };
 }
 
-const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`${method.toUpperCase()} ${path}`];
+const findRecordedExample = ({ method, path }: Contract): Example | undefined =>
+  EXAMPLES[`${method.toUpperCase()} ${path}`];
 
 /** @param endpoints all of the surface */
-function operation(
+function describeOperation(
   surface: Surface,
   tag: string,
   contract: Contract,
   endpoints: readonly Endpoint[],
 ): ZodOpenApiOperationObject {
-  const forVersion = versionedBy(contract, endpoints) !== undefined;
-  const { body: sent, answer } = recorded(contract) ?? {};
-  const query = declaredQuery(contract);
+  const forVersion = findVersionedGet(contract, endpoints) !== undefined;
+  const { body: sent, answer } = findRecordedExample(contract) ?? {};
+  const query = getDeclaredQuery(contract);
   const parameters = listParameters(contract.path).map((name) => [name, z.string()] as const);
   return {
     operationId: contract.operationId,
     tags: [tag],
     summary: contract.summary,
     description: contract.description,
-    ...permission(contract.access),
+    ...describePermission(contract.access),
     ...(contract.only && { 'x-only': contract.only }),
-    security: security(contract.access, contract.credential ?? surface.credential),
+    security: describeSecurity(contract.access, contract.credential ?? surface.credential),
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
-      ...(query && { query: withOpenParameters(query as z.ZodObject) }),
+      ...(query && { query: addOpenParameters(query as z.ZodObject) }),
       ...describeHeaders({
         ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY.shape),
         ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH }),
@@ -294,13 +295,13 @@ function operation(
     responses: {
       ...(contract.dryRun && { '200': DRY_RUN }),
       [String(contract.returns.status)]: {
-        ...success(getMediaType(surface), contract, findReaders(contract, endpoints), answer),
+        ...describeSuccess(getMediaType(surface), contract, findReaders(contract, endpoints), answer),
         ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
         ...(contract.protocol && { headers: z.object(described(contract.protocol.successHeaders)) }),
       },
       ...(contract.acknowledgedRequests && { '202': { description: contract.acknowledgedRequests } }),
       ...(contract.versioned && { '304': NOT_MODIFIED }),
-      ...failureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
+      ...makeFailureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
     },
   };
 }
@@ -314,7 +315,7 @@ const described = (headers: Readonly<Record<string, string>> = {}): Record<strin
   );
 
 /** Parameters whose names depend on the data: OpenAPI's form for them is the fields of an object. */
-function withOpenParameters(query: z.ZodObject): z.ZodObject {
+function addOpenParameters(query: z.ZodObject): z.ZodObject {
   const catchall = query.def.catchall as z.ZodType | undefined;
   if (catchall === undefined || catchall instanceof z.ZodNever) return query;
   const { description } = catchall.meta() ?? {};
@@ -346,11 +347,11 @@ const rawSchema = (mediaType: string): z.ZodType =>
 
 const BYTES = z.string().meta({ format: 'binary' });
 
-function success(mediaType: string, contract: Contract, readers: readonly Contract[], example: unknown) {
+function describeSuccess(mediaType: string, contract: Contract, readers: readonly Contract[], example: unknown) {
   const { returns } = contract;
   const whole = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (whole) {
-    const own = responseSchema(whole, contract, readers);
+    const own = makeResponseSchema(whole, contract, readers);
     const schema = contract.dryRun && returns.status === 200 ? z.union([own, changeOfAccessView]) : own;
     const others = 'json' in returns ? returns.mediaTypes : [];
     const content = { [mediaType]: { schema, ...(example !== undefined && { example }) }, ...rawContent(others) };
@@ -365,7 +366,7 @@ const rawContent = (mediaTypes: readonly string[]) =>
   Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: rawSchema(mediaType) }]));
 
 /** The permission that a caller needs, and the legacy permission of document 2 that allows it too. */
-function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
+function describePermission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };
   const action = getAction(access);
@@ -376,7 +377,7 @@ function permission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-p
 }
 
 /** The schemes that a credential may be sent by. */
-const SCHEMES_OF: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
+const SCHEMES_BY_CREDENTIAL: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   signature: ['signature'],
   bearer: ['bearer'],
   external: ['external', 'bearer'],
@@ -385,9 +386,9 @@ const SCHEMES_OF: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   directory: ['directory'],
 };
 
-function security(access: RouteAccess, credential: Credential): Record<string, string[]>[] {
+function describeSecurity(access: RouteAccess, credential: Credential): Record<string, string[]>[] {
   if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
-  const ways = SCHEMES_OF[credential].map((way) => ({ [way]: [] }));
+  const ways = SCHEMES_BY_CREDENTIAL[credential].map((way) => ({ [way]: [] }));
   return access === 'optional' || access === 'pending' ? [...ways, {}] : ways;
 }

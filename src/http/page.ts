@@ -7,7 +7,7 @@ import { acceptedLocale, DEFAULT_LOCALE, type Locale, parseLocale } from '../tex
 export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
 
 /** The headers and data with which a page is served. */
-export interface Served {
+export interface ServedPage {
   frames: FrameAncestors;
   locale: Locale;
   /** The brand of a page that shows one before its first request. */
@@ -40,7 +40,7 @@ export function prefersPage({ headers }: Request): boolean {
 }
 
 /** The language of a page: of its address, else of its token, else of the reader's browser, else English. */
-export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
+export function choosePageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
   const asked = parseLocale(new URL(url).searchParams.get('locale'));
   return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
 }
@@ -50,21 +50,21 @@ export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale 
  * no address that holds a token is passed on, and no cache that others share keeps it.
  * @param assets the binding that holds what `src/web/build.ts` wrote
  */
-export async function pageResponse(
+export async function makePageResponse(
   assets: Fetcher,
   name: PageName,
-  { frames, locale, branding, told, status, plain }: Served,
+  { frames, locale, branding, told, status, plain }: ServedPage,
 ): Promise<Response> {
   const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
   if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
-  const html = withData(await page.text(), { branding, told });
-  return new Response(plain ? withContent(html, plain, locale) : html, {
+  const html = insertData(await page.text(), { branding, told });
+  return new Response(plain ? insertContent(html, plain, locale) : html, {
     status: status ?? 200,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Language': locale,
       Vary: 'Accept-Language',
-      'Content-Security-Policy': contentSecurityPolicy(name, frames),
+      'Content-Security-Policy': makeContentSecurityPolicy(name, frames),
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
       'Cache-Control': told === undefined ? 'private' : 'no-store',
@@ -74,7 +74,7 @@ export async function pageResponse(
 }
 
 /** Puts values into a page, each under its name, as data that is no script. */
-function withData(html: string, values: Record<string, unknown>): string {
+function insertData(html: string, values: Record<string, unknown>): string {
   const scripts = Object.entries(values).flatMap(([id, value]) =>
     value === undefined
       ? []
@@ -84,7 +84,7 @@ function withData(html: string, values: Record<string, unknown>): string {
 }
 
 /** Puts the content into a plain page. */
-function withContent(html: string, { title, text, links = [], note, forms }: PlainContent, locale: Locale): string {
+function insertContent(html: string, { title, text, links = [], note, forms }: PlainContent, locale: Locale): string {
   const buttons = forms.map(({ button, query }, at) => {
     const action = escapeHtml(`?${new URLSearchParams({ ...query, locale })}`);
     return `<form method="post" action="${action}"><button class="${at === 0 ? 'primary' : ''}">${escapeHtml(button)}</button></form>`;
@@ -112,7 +112,7 @@ function withContent(html: string, { title, text, links = [], note, forms }: Pla
 const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
 /** The policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
-function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
+function makeContentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
   const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN.test(origin));
   return [
     `default-src 'none'`,

@@ -1,7 +1,7 @@
 const PARAMETER = /\{(\w+)\}/g;
 
 /** A template such as `/accounts/{id}` as Hono writes it: `/accounts/:id`. */
-export const honoPath = (template: string): string => template.replaceAll(PARAMETER, ':$1');
+export const toHonoPath = (template: string): string => template.replaceAll(PARAMETER, ':$1');
 
 /** The parameters of a template, in order. */
 export const listParameters = (template: string): string[] =>
@@ -22,9 +22,10 @@ export function matchesPath(template: string, path: string): boolean {
 }
 
 /** Orders templates so that a literal segment comes before a parameter in the same place. */
-export const bySpecificity = (a: string, b: string): number => specificity(b).localeCompare(specificity(a));
+export const compareSpecificity = (a: string, b: string): number =>
+  measureSpecificity(b).localeCompare(measureSpecificity(a));
 
-const specificity = (template: string): string =>
+const measureSpecificity = (template: string): string =>
   template
     .split('/')
     .map((segment) => (isParameter(segment) ? '0' : '1'))

@@ -1,7 +1,7 @@
 import type { Context, PrincipalContext } from '../context.ts';
 import { Failure, MAX_PROBLEMS } from '../kernel/failure.ts';
 import { unknownMembers } from '../kernel/members.ts';
-import { collectIds, resourceParameters } from './audit.ts';
+import { collectIds, listResourceParameters } from './audit.ts';
 import type { Route, RouteInput } from './endpoint.ts';
 import { REPORT_INPUT_VALUES } from './field-words.ts';
 import { invalidBody } from './json-body.ts';
@@ -17,7 +17,7 @@ interface PerformingRequest {
 }
 
 /** See `Perform` in `endpoint.ts`. */
-export async function perform(
+export async function performRoute(
   within: PerformingRequest,
   request: Request,
   route: Route,
@@ -29,7 +29,7 @@ export async function perform(
   facts.performed = { contract, status: contract.returns.status };
   try {
     const asked = ask();
-    facts.resourceIds = resourceParameters(contract.path).flatMap((name) => collectIds(asked.params[name]));
+    facts.resourceIds = listResourceParameters(contract.path).flatMap((name) => collectIds(asked.params[name]));
     return await performSteps(within, request, route, asked);
   } catch (error) {
     facts.performed.status = error instanceof Failure ? findWording(surface, error).status : 500;
@@ -60,6 +60,6 @@ async function performSteps(
     query: contract.query && parsedQuery.data,
     body: parsedBody?.data,
     request,
-    perform: (route: Route, ask: () => RouteInput) => perform({ context, facts }, request, route, ask),
+    perform: (route: Route, ask: () => RouteInput) => performRoute({ context, facts }, request, route, ask),
   });
 }

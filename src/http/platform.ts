@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { DEFAULT_LOCALE } from '../texts/locales.ts';
 import { aboutResponse, aboutView } from './about.ts';
 import { prepared, raw } from './endpoint.ts';
-import { brokenParts } from './health.ts';
-import { describe, type SentEvent, type SurfaceEndpoints } from './openapi.ts';
-import { pageResponse } from './page.ts';
+import { findBrokenParts } from './health.ts';
+import { describeApi, type SentEvent, type SurfaceEndpoints } from './openapi.ts';
+import { makePageResponse } from './page.ts';
 import { endpoint } from './surfaces/organization.ts';
 
 /** The description as JSON, without the address it is served at: the same for as long as an isolate lives. */
@@ -43,7 +43,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: re
     },
     async ({ ctx }) => {
       const version = ctx.config.VERSION;
-      const broken = await brokenParts(ctx.bindings);
+      const broken = await findBrokenParts(ctx.bindings);
       if (broken.length === 0) return Response.json({ status: 'ok', version });
       return Response.json({ status: 'broken', version, broken }, { status: 503 });
     },
@@ -63,7 +63,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: re
     },
     ({ ctx }) => {
       description ??= JSON.stringify(
-        describe(surfaces(), events, { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
+        describeApi(surfaces(), events, { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
       );
       const servers = JSON.stringify([{ url: ctx.baseUrl }]);
       return new Response(`{"servers":${servers},${description.slice(1)}`, {
@@ -84,6 +84,6 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: re
       returns: raw(200, 'HTML.', 'text/html'),
       fails: [],
     },
-    ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'docs', { frames: [], locale: DEFAULT_LOCALE }),
+    ({ ctx }) => makePageResponse(ctx.bindings.PAGES, 'docs', { frames: [], locale: DEFAULT_LOCALE }),
   ),
 ];

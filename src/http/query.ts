@@ -9,12 +9,12 @@ import { queryFlag } from './list-query.ts';
 /** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
 export function getQuerySchema(contract: Contract): z.ZodType {
   const { openQuery } = contract;
-  const known = declaredQuery(contract) ?? z.object({});
-  return z.preprocess(gatherDeepObjects(known), openQuery ? known : closed(known));
+  const known = getDeclaredQuery(contract) ?? z.object({});
+  return z.preprocess(gatherDeepObjects(known), openQuery ? known : closeQuery(known));
 }
 
 /** The query that a route is declared with, and the parameters that its other declarations add to it. */
-export const declaredQuery = ({ query, dryRun }: Contract): z.ZodType | undefined =>
+export const getDeclaredQuery = ({ query, dryRun }: Contract): z.ZodType | undefined =>
   dryRun ? ((query ?? z.object({})) as z.ZodObject).extend(DRY_RUN) : query;
 
 const DRY_RUN = {
@@ -25,7 +25,7 @@ const DRY_RUN = {
 };
 
 /** A query that refuses parameters which it does not know, unless its schema has a rule for those. */
-const closed = (query: z.ZodType): z.ZodType =>
+const closeQuery = (query: z.ZodType): z.ZodType =>
   query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
 /** @throws invalid naming each wrong parameter */
@@ -45,15 +45,15 @@ function readQueryText(url: string): string {
 }
 
 /** A run of percent-encoded bytes. */
-const ENCODED = /(?:%[\da-f]{2})+/gi;
+const ENCODED_PATTERN = /(?:%[\da-f]{2})+/gi;
 
 /** Refuses percent-encoding that is no UTF-8: it would be taken as the text it was sent in, `%ED%A0%80`. */
 export function refuseBrokenText(url: string): void {
   const query = readQueryText(url);
-  const broken = query.split('&').filter((parameter) => parameter.match(ENCODED)?.some(isBroken));
+  const broken = query.split('&').filter((parameter) => parameter.match(ENCODED_PATTERN)?.some(isBroken));
   if (broken.length === 0) return;
   const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
-  throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map((name) => problem(name, 'must be UTF-8')));
+  throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map((name) => makeProblem(name, 'must be UTF-8')));
 }
 
 function isBroken(encoded: string): boolean {
@@ -68,7 +68,7 @@ function isBroken(encoded: string): boolean {
 /** The maximum number of parameters that an answer says are unknown, and the maximum number of characters of their names. */
 const MAX_REPORTED_UNKNOWN = { names: 20, characters: 80 };
 
-const problem = (name: string, message: string): FieldProblem => ({
+const makeProblem = (name: string, message: string): FieldProblem => ({
   field: shorten(name, MAX_REPORTED_UNKNOWN.characters),
   message,
 });
@@ -77,7 +77,7 @@ const NO_PARAMETER = 'is not a parameter of this route';
 
 const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => problem(key, NO_PARAMETER))
+    ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => makeProblem(key, NO_PARAMETER))
     : [{ field: issue.path.join('.'), message: sayParameter(issue) }];
 
 /** A parameter's limits are told for an empty value, too: most are numbers. */

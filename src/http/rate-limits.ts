@@ -7,7 +7,7 @@ import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
 
 /** The failure of a request that a limit refuses. */
-export const rateLimited = (state: LimitState, now: number): Failure =>
+export const makeRateLimitFailure = (state: LimitState, now: number): Failure =>
   rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
 
 /** Counts the request against the limit of the caller's address. */
@@ -37,7 +37,7 @@ export async function countByToken(
 }
 
 /** The headers of the limit that has the fewest requests left. */
-export function limitHeaders(states: LimitState[]): [name: string, value: string][] {
+export function makeLimitHeaders(states: LimitState[]): [name: string, value: string][] {
   const [tightest] = states.toSorted((a, b) => a.remaining - b.remaining);
   if (!tightest) return [];
   return [

@@ -29,9 +29,9 @@ import { resourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { authenticateAgain, authenticatePrincipal, isPrincipal } from './authentication.ts';
 import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, type TokenKind } from './endpoint.ts';
-import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
+import { giveUpKey, openHeldKey, type RequestKey } from './idempotency.ts';
 import { listParameters } from './paths.ts';
-import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
+import { countByIp, countByToken, makeRateLimitFailure } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
 /** Facts about a request, for the limits' headers, the log and the audit trail, wherever it ends. */
@@ -97,7 +97,7 @@ export async function checkRequest(asked: RequestToCheck): Promise<CheckedReques
   if (byIp.status === 'rejected') throw byIp.reason;
   if (!byIp.value.allowed) {
     facts.limits = [byIp.value];
-    throw rateLimited(byIp.value, ctx.now());
+    throw makeRateLimitFailure(byIp.value, ctx.now());
   }
   facts.limits.unshift(byIp.value);
   if (identified.status === 'rejected') throw identified.reason;
@@ -120,27 +120,27 @@ interface CountedCaller extends CheckedRequest {
   uncount(): Promise<void>;
 }
 
-const withoutKey = (actor: Actor): CountedCaller => ({ actor, key: null, uncount: async () => {} });
+const removeKey = (actor: Actor): CountedCaller => ({ actor, key: null, uncount: async () => {} });
 
 /** Finds out who is calling, and counts the request by that. */
 async function authenticateAndCount(asked: RequestToCheck): Promise<CountedCaller> {
   const { contract, authentication, ctx, request, facts } = asked;
   const { access } = contract;
-  if (access === 'public') return withoutKey(ctx.actor);
+  if (access === 'public') return removeKey(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
     const open = authentication.tokens[access.token];
-    return withoutKey(await open(ctx, token, async (tokenId) => void (await count(ctx, facts, tokenId))));
+    return removeKey(await open(ctx, token, async (tokenId) => void (await countRequest(ctx, facts, tokenId))));
   }
   if (access === 'operator') {
     await authentication.operator(ctx, request);
-    return withoutKey({ kind: 'operator' });
+    return removeKey({ kind: 'operator' });
   }
   const authenticated = authenticateCaller(asked);
   if (access !== 'optional' && access !== 'pending') return authenticated;
   return authenticated.catch((error) => {
     // Only a credential that is not good is as none; an outage is not.
-    if (error instanceof Failure && error.kind === 'unauthenticated') return withoutKey(ctx.actor);
+    if (error instanceof Failure && error.kind === 'unauthenticated') return removeKey(ctx.actor);
     throw error;
   });
 }
@@ -185,11 +185,11 @@ async function countOutsider(
   once: KeyedRequest | null,
 ): Promise<CountedCaller> {
   const use = once && { ...once, senderId: actor.id, requestId: ctx.correlationId };
-  const state = await count(ctx, facts, actor.id, use ?? undefined);
-  if (use === null || state === null) return withoutKey(actor);
+  const state = await countRequest(ctx, facts, actor.id, use ?? undefined);
+  if (use === null || state === null) return removeKey(actor);
   const call = (ask: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
     callObject(ctx.bindings.TOKEN_LIMITER, actor.id, ask);
-  const key = heldKey(state, use, call);
+  const key = openHeldKey(state, use, call);
   return { actor, key, uncount: () => giveUpKey(key) };
 }
 
@@ -198,10 +198,15 @@ export const isTokenAccess = (access: RouteAccess): access is { token: TokenKind
   typeof access === 'object' && 'token' in access;
 
 /** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
-async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: KeyUse): Promise<KeyState | null> {
+async function countRequest(
+  ctx: Context,
+  facts: RequestFacts,
+  tokenId: string,
+  use?: KeyUse,
+): Promise<KeyState | null> {
   const { limit, key } = await countByToken(ctx, tokenId, use);
   facts.limits.push(limit);
-  if (!limit.allowed) throw rateLimited(limit, ctx.now());
+  if (!limit.allowed) throw makeRateLimitFailure(limit, ctx.now());
   return key;
 }
 

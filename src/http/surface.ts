@@ -98,11 +98,11 @@ const STATUS: Record<FailureKind, number> = {
 
 type Families = Record<FailureKind, FamilyWording>;
 
-const withCodes = (codes: Record<FailureKind, string>): Families =>
+const addCodes = (codes: Record<FailureKind, string>): Families =>
   Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Families;
 
 /** The families of failures in the words of the organization API. */
-export const ORGANIZATION_FAMILIES = withCodes({
+export const ORGANIZATION_FAMILIES = addCodes({
   invalid: 'ValidationError',
   unauthenticated: 'Unauthorized',
   forbidden: 'Forbidden',
@@ -115,7 +115,7 @@ export const ORGANIZATION_FAMILIES = withCodes({
 });
 
 /** The families of failures in the words that console and sharing share. */
-export const CONSOLE_FAMILIES = withCodes({
+export const CONSOLE_FAMILIES = addCodes({
   invalid: 'VALIDATION_ERROR',
   unauthenticated: 'UNAUTHORIZED',
   forbidden: 'FORBIDDEN',
@@ -152,7 +152,7 @@ export function wordFailure(
 /** The message of a failure on a surface. For too many requests it also says when to try again, in the same language. */
 export function wordMessage(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
   const sentence = wordSentence(surface, failure, locale);
-  return failure.kind === 'too_many' ? `${sentence} ${tryAgainIn(secondsToWait(failure), locale)}` : sentence;
+  return failure.kind === 'too_many' ? `${sentence} ${tryAgainIn(getSecondsToWait(failure), locale)}` : sentence;
 }
 
 /** Failures are written in English; some have a sentence of their own where the surface speaks another language. */
@@ -174,7 +174,7 @@ export const chooseLanguage = ({ language, hasOneLanguage }: Surface, headers: H
   hasOneLanguage ? language : (acceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
 /** The seconds to wait before a request that was one of too many is made again. */
-export const secondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
+export const getSecondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
 /** The answer's `details`: the fields at fault, or other data about the failure; undefined for none. */
 function wordDetails(failure: Failure, locale: Locale): unknown {

@@ -3,7 +3,7 @@ import type { ViewerActor } from '../access/actors.ts';
 import { type OpenToken, openContext } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { setHeaders } from './answer.ts';
-import { cors, EXPOSED, type Header, makePreflight, respondToPreflight } from './cors.ts';
+import { applyCors, EXPOSED_HEADERS, type Header, makePreflight, respondToPreflight } from './cors.ts';
 import type { Contract } from './endpoint.ts';
 import { type HttpEnv, readOrigin } from './mount.ts';
 import { type Authentication, isTokenAccess } from './request-checks.ts';
@@ -16,14 +16,14 @@ const ANY_PAGE: Header = ['Access-Control-Allow-Origin', '*'];
  * Cross-origin rules, and the headers of answers to outsiders: no cache keeps them for others, and an address that holds a token
  * is told to no other site. A token names the origins that may call with it; everywhere else the configuration does.
  */
-export function crossOrigin(
+export function allowCrossOrigin(
   contracts: readonly Contract[],
   tokens: Authentication['tokens'],
 ): MiddlewareHandler<HttpEnv> {
   const opened = contracts.filter(({ access }) => isTokenAccess(access));
   const ofTokens = makePreflight(opened, ['Content-Type']);
-  const ofAll = cors(contracts);
-  const openerByKind = tokenOpeners(opened, tokens);
+  const ofAll = applyCors(contracts);
+  const openerByKind = listTokenOpeners(opened, tokens);
   return async (c, next) => {
     const asked = openerByKind(c.req.path);
     if (asked === null) {
@@ -34,16 +34,17 @@ export function crossOrigin(
     const isPreflight = c.req.method === 'OPTIONS';
     if (isPreflight) c.res = await respondToPreflight(c, ofTokens);
     else await next();
-    const viewer = isPreflight && c.res.ok ? await readViewer(c, asked.open, asked.token) : knownViewer(c);
+    const viewer = isPreflight && c.res.ok ? await readViewer(c, asked.open, asked.token) : findKnownViewer(c);
     // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
-    const reader = viewer === null && c.res.status === 429 ? [ANY_PAGE] : allowedReader(viewer, c.req.header('origin'));
-    setHeaders(c, [EXPOSED, NO_STORE_HEADER, NO_REFERRER, ...reader]);
+    const reader =
+      viewer === null && c.res.status === 429 ? [ANY_PAGE] : findAllowedReader(viewer, c.req.header('origin'));
+    setHeaders(c, [EXPOSED_HEADERS, NO_STORE_HEADER, NO_REFERRER, ...reader]);
     c.res.headers.append('Vary', 'Origin');
   };
 }
 
 /** Finds the token in a path that begins as a route of tokens does, and the function that opens such tokens. */
-function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['tokens']) {
+function listTokenOpeners(contracts: readonly Contract[], tokens: Authentication['tokens']) {
   const openers = new Map<string, OpenToken>();
   for (const { path, access } of contracts) {
     if (isTokenAccess(access)) openers.set(path.slice(0, path.indexOf('{token}')), tokens[access.token]);
@@ -59,13 +60,13 @@ function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['to
 }
 
 /** The header that lets a page read the answer: any page where the token names none, else the pages it names. */
-function allowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
+function findAllowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
   if (viewer === null || origin === undefined) return [];
   if (viewer.allowedOrigins.length === 0) return [ANY_PAGE];
   return viewer.allowedOrigins.includes(origin) ? [['Access-Control-Allow-Origin', origin]] : [];
 }
 
-function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
+function findKnownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
   const { actor } = c.get('facts');
   return actor?.kind === 'viewer' ? actor : null;
 }

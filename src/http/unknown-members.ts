@@ -26,7 +26,7 @@ export interface NamedRecord {
 }
 
 /** The record of a write's path: the one its own GET shows, else that of the GET of a path above it. */
-export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]): NamedRecord {
+export function findNamedRecord(contract: Contract, endpoints: readonly Endpoint[]): NamedRecord {
   const { method, path } = contract;
   const beneath = [...path.matchAll(/\}/g)].map(({ index }) => path.slice(0, index + 1)).toReversed();
   const [reading] = (method === 'post' ? beneath : [path, ...beneath]).flatMap((shown) =>
@@ -37,7 +37,7 @@ export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]):
   return {
     reading,
     changer: (member) => {
-      const found = writes.find((write) => write.alsoChanges?.includes(member) || replaces(write, member));
+      const found = writes.find((write) => write.alsoChanges?.includes(member) || isReplacement(write, member));
       return contract.changedBy?.[member] ?? (found && `${found.method.toUpperCase()} ${found.path}`);
     },
   };
@@ -45,7 +45,7 @@ export function namedRecord(contract: Contract, endpoints: readonly Endpoint[]):
 
 const isOf = (path: string, record: string): boolean => path === record || path.startsWith(`${record}/`);
 
-const replaces = ({ method, body }: Contract, member: string): boolean =>
+const isReplacement = ({ method, body }: Contract, member: string): boolean =>
   (method === 'put' || method === 'patch') && body !== undefined && !!ownMember(knownMembers(body), member);
 
 /**
@@ -53,7 +53,7 @@ const replaces = ({ method, body }: Contract, member: string): boolean =>
  * an equal value are accepted: the caller has read them and sends them back.
  * @throws missing where the resource of the path does not exist
  */
-export async function unknownProblems(
+export async function findUnknownProblems(
   body: unknown,
   contract: Contract,
   record: NamedRecord,
@@ -66,7 +66,7 @@ export async function unknownProblems(
   const { pendingTokenField } = contract;
   if (pendingTokenField && call.ctx.actor.kind === 'anonymous' && !sent.includes(pendingTokenField))
     throw invalidToken();
-  const shown = await shownRecord(contract, record, call, sent);
+  const shown = await readShownRecord(contract, record, call, sent);
   // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const moves = (name: string): boolean =>
     VOLATILE_MEMBERS.test(name) ||
@@ -87,14 +87,14 @@ export async function unknownProblems(
  * Returns a body without those of the named members that the GET of the path's record shows with the same value, or null where
  * there are none: a value that was stored by another surface or under an earlier rule may be sent back unchanged.
  */
-export async function withoutKept(
+export async function removeUnchangedMembers(
   body: unknown,
   names: readonly string[],
   contract: Contract,
   record: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
 ): Promise<unknown> {
-  const shown = await shownRecord(contract, record, call, names).catch((error: unknown) => {
+  const shown = await readShownRecord(contract, record, call, names).catch((error: unknown) => {
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
   });
@@ -143,10 +143,10 @@ function isOfView({ bodySourceField }: Contract, { reading }: NamedRecord, path:
   const returns = reading?.contract.returns;
   if (bodySourceField === undefined || !returns || !('body' in returns)) return false;
   const part = ownMember(knownMembers(returns.body), bodySourceField);
-  return [returns.body, ...(part ? [part] : [])].some((view) => shows(view, path));
+  return [returns.body, ...(part ? [part] : [])].some((view) => canShow(view, path));
 }
 
-function shows(view: Schema, path: readonly string[]): boolean {
+function canShow(view: Schema, path: readonly string[]): boolean {
   let at: Schema | undefined = view;
   for (const name of path) {
     if (!at) return false;
@@ -160,7 +160,7 @@ function shows(view: Schema, path: readonly string[]): boolean {
  * The record as its GET shows it to the caller; undefined where the caller may not get it, or the body is of something else.
  * @throws missing where the record of the path is not there, or cannot be read now
  */
-async function shownRecord(
+async function readShownRecord(
   { method, checkBeforeReplay, bodySourceField }: Contract,
   { reading }: NamedRecord,
   call: Omit<Call, 'body' | 'query'>,
@@ -173,7 +173,7 @@ async function shownRecord(
   const { contract, handle } = reading;
   try {
     // Before it is known whether the caller may: who may write to it is told whether it is there.
-    const query = contract.query?.parse(includedBy(contract, sent));
+    const query = contract.query?.parse(findIncludingQuery(contract, sent));
     const json = JSON.parse(JSON.stringify(await handle({ ...call, query, body: undefined })));
     await authorize(contract, ctx, (name) => params[name]);
     if (bodySourceField !== undefined) return { ...json, ...json[bodySourceField] };
@@ -186,7 +186,7 @@ async function shownRecord(
 }
 
 /** The query of a GET for members that it shows only on request. */
-function includedBy({ query }: Contract, sent: readonly string[]): { include?: string } {
+function findIncludingQuery({ query }: Contract, sent: readonly string[]): { include?: string } {
   const include = query && ownMember(knownMembers(query), 'include');
   const values = include && unwrapSchema(include)._zod.values;
   const asked = sent.find((name) => values?.has(name));

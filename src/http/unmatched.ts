@@ -6,7 +6,7 @@ import { matchesPath } from './paths.ts';
 import type { Surface } from './surface.ts';
 
 /** The failure of a request that no endpoint takes: its path is unknown, or only its method is. */
-export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
+export function findUnmatchedFailure(surfaces: SurfaceEndpoints[], path: string): Failure {
   const methods = surfaces
     .flatMap(({ endpoints }) => endpoints)
     .filter(({ contract }) => matchesPath(contract.path, path))

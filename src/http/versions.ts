@@ -21,14 +21,14 @@ type EntityTags = '*' | readonly string[];
 const ENTITY_TAG_PATTERN = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** The sign that replaces a tag where the rest of a header is looked at. No header holds it. */
-const MARK = '\0';
+const TAG_MARK = '\0';
 
 /** The versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
 function parseTags(header: string): EntityTags | null {
   if (header.trim() === '*') return '*';
   const tags = [...header.matchAll(ENTITY_TAG_PATTERN)].map(([, tag]) => tag as string);
-  const parts = header.replace(ENTITY_TAG_PATTERN, MARK).split(',');
-  const isList = tags.length > 0 && parts.every((part) => ['', MARK].includes(part.trim()));
+  const parts = header.replace(ENTITY_TAG_PATTERN, TAG_MARK).split(',');
+  const isList = tags.length > 0 && parts.every((part) => ['', TAG_MARK].includes(part.trim()));
   return isList ? tags : null;
 }
 
@@ -62,11 +62,14 @@ const toRecordTag = (tag: string): string => tag.replace(/\.[0-9a-f]+"$/, '"');
 const VERSION_LENGTH = 32;
 
 /** Whether the caller has this version already. A header that is not in form names none. */
-export const isKnown = (ifNoneMatch: string | undefined, tag: string): boolean =>
+export const isKnownVersion = (ifNoneMatch: string | undefined, tag: string): boolean =>
   ifNoneMatch !== undefined && matchesTag(parseTags(ifNoneMatch) ?? [], tag);
 
 /** The GET that tells the version that a write can be made for. */
-export function versionedBy({ method, path, versionPath: other = path }: Contract, endpoints: readonly Endpoint[]) {
+export function findVersionedGet(
+  { method, path, versionPath: other = path }: Contract,
+  endpoints: readonly Endpoint[],
+) {
   if (method === 'get' || method === 'post') return undefined;
   return endpoints.find(({ contract }) => contract.method === 'get' && contract.path === other && contract.versioned);
 }
@@ -77,7 +80,7 @@ export function versionedBy({ method, path, versionPath: other = path }: Contrac
  * change in between may be one that does not affect it. A deletion says itself whether what the GET does not find was deleted.
  * @throws preconditionFailed where the version differs
  */
-export async function forVersion(
+export async function runForVersion(
   ifMatch: string | undefined,
   { method }: Pick<Contract, 'method'>,
   reading: Endpoint,

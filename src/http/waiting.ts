@@ -28,7 +28,7 @@ const waitQuery = z.object({ wait: seconds });
 export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 /** The declarations of a GET whose caller can wait for another version, which these fields do not count for. */
-export const waiting = (readStamps: ReadStamps, ...without: string[]): Waiter => ({
+export const declareWaiting = (readStamps: ReadStamps, ...without: string[]): Waiter => ({
   query: waitQuery,
   versioned: versioned(...without),
   readStamps,
@@ -102,9 +102,9 @@ async function readWatchedStamps(watch: Watch, stamps: ReadStamps, ctx: CompanyC
   }
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const waitFor = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The input of `whenChanged`. */
+/** The input of `respondWhenChanged`. */
 export interface WaitingRequest {
   stamps: ReadStamps;
   /** The context of the request, which has what it opens closed by `release`. */
@@ -124,7 +124,7 @@ export interface WaitingRequest {
  * While a request waits it holds no connection and no slot. All requests of this isolate that wait for records of one kind and
  * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */
-export async function whenChanged(awaited: WaitingRequest): Promise<object> {
+export async function respondWhenChanged(awaited: WaitingRequest): Promise<object> {
   const { stamps, ctx, id, seconds, release, isKnown, show, showAnew } = awaited;
   if (!ID_PATTERN.test(id)) return show();
   const since = performance.now();
@@ -149,7 +149,7 @@ export async function whenChanged(awaited: WaitingRequest): Promise<object> {
         const shown = await showAnew();
         if (!(await isKnown(shown))) return shown;
       }
-      await pause(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
+      await waitFor(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
     }
   } finally {
     watch.waits.delete(wait);

@@ -8,7 +8,7 @@ const getShape = ({ returns }: Contract): z.ZodRawShape =>
   'body' in returns && returns.body instanceof z.ZodObject ? returns.body.shape : {};
 
 /** The name under which a record has its id. */
-const idField = (record: object): '_id' | 'id' | undefined =>
+const findIdField = (record: object): '_id' | 'id' | undefined =>
   '_id' in record ? '_id' : 'id' in record ? 'id' : undefined;
 
 /** The answer to a write for a caller who may not read the record: its id alone. */
@@ -22,7 +22,7 @@ export const writtenRecord = {
  * contract names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
  */
 export function findReaders(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
-  if (contract.method === 'get' || !idField(getShape(contract))) return [];
+  if (contract.method === 'get' || !findIdField(getShape(contract))) return [];
   return endpoints
     .map((endpoint) => endpoint.contract)
     .filter(({ method, path, returns, access }) => {
@@ -34,8 +34,12 @@ export function findReaders(contract: Contract, endpoints: readonly Endpoint[]):
 }
 
 /** Returns the answer of a write: the record, or its id alone for a caller who may not read it. */
-export async function writtenFor(readers: readonly Contract[], ctx: PrincipalContext, record: object): Promise<object> {
-  const field = idField(record);
+export async function makeWrittenAnswer(
+  readers: readonly Contract[],
+  ctx: PrincipalContext,
+  record: object,
+): Promise<object> {
+  const field = findIdField(record);
   if (readers.length === 0 || !field) return record;
   const id = String((record as Record<string, unknown>)[field]);
   for (const reader of readers) {
@@ -50,7 +54,7 @@ export async function writtenFor(readers: readonly Contract[], ctx: PrincipalCon
 }
 
 /** The schema of a write's answer. */
-export function responseSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
-  const field = idField(getShape(contract));
+export function makeResponseSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
+  const field = findIdField(getShape(contract));
   return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);
 }

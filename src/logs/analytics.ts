@@ -1,6 +1,6 @@
 import { selectRows } from '../platform/objects.ts';
-import { type DayTable, tablesIn } from './day-tables.ts';
-import { intersect, type LogFieldFilter, type LogKey, type LogRange } from './log.ts';
+import { type DayTable, listTablesIn } from './day-tables.ts';
+import { intersectRanges, type LogFieldFilter, type LogKey, type LogRange } from './log.ts';
 import type { ListedPart } from './parts.ts';
 import { makeConditions } from './rows.ts';
 import { formatLateTable } from './tables.ts';
@@ -13,7 +13,7 @@ export interface Counts {
   unique_viewers: number;
 }
 
-export interface TopOf {
+export interface TopEntry {
   key: string;
   /** A label for the key that the events themselves have. */
   label: string | null;
@@ -24,7 +24,7 @@ export interface TopOf {
 export interface LogAnalytics {
   totals: Counts;
   series: (Counts & { start: number })[];
-  top: Record<keyof typeof TOP_LISTS, TopOf[]>;
+  top: Record<keyof typeof TOP_LISTS, TopEntry[]>;
 }
 
 /** The analytics of events that are still in the object, and the files with older events, which have to be added. */
@@ -44,12 +44,12 @@ export interface SeenViewer {
 }
 
 /** SQL for the outcome of an event: a dashboard resolved, executed or denied, in the words of analytics. */
-const OUTCOME = `CASE
+const OUTCOME_SQL = `CASE
   WHEN type IN ('share.executed', 'embed.executed') THEN 'executed'
   WHEN type IN ('share.denied', 'embed.denied') THEN 'denied'
   WHEN type = 'share.resolved' THEN 'resolved' END`;
 
-const COUNTS = `coalesce(sum(outcome = 'resolved'), 0) AS resolved, coalesce(sum(outcome = 'executed'), 0) AS executed,
+const COUNTS_SQL = `coalesce(sum(outcome = 'resolved'), 0) AS resolved, coalesce(sum(outcome = 'executed'), 0) AS executed,
   coalesce(sum(outcome = 'denied'), 0) AS denied,
   count(DISTINCT iif(outcome IN ('resolved', 'executed'), viewer, NULL)) AS unique_viewers`;
 
@@ -83,22 +83,22 @@ export function readAnalytics(
   starts: readonly number[],
   isPart: boolean,
 ): LogAnalytics {
-  const tables = tablesIn(sql, 'share', range).slice(-MAX_DAYS);
-  const { text, given } = eventsIn(tables, wanted);
+  const tables = listTablesIn(sql, 'share', range).slice(-MAX_DAYS);
+  const { text, given } = eventsSql(tables, wanted);
   const top = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
-    selectRows<TopOf>(
+    selectRows<TopEntry>(
       sql,
       `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
          WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${limit}`,
       ...given,
     );
   return {
-    totals: countIn(sql, tables, wanted),
+    totals: countInTables(sql, tables, wanted),
     // Records stand in the order of their times: each is read once for all intervals together.
     series: starts.flatMap((start, n) => {
       const end = starts[n + 1] ?? Number.MAX_SAFE_INTEGER;
       const parts = clipToRange(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
-      return parts.length > 0 ? [{ start, ...countIn(sql, parts, wanted) }] : [];
+      return parts.length > 0 ? [{ start, ...countInTables(sql, parts, wanted) }] : [];
     }),
     top: {
       shares: top(TOP_LISTS.shares),
@@ -116,7 +116,7 @@ export function readViewers(
   wanted: LogFieldFilter,
   { end, after, limit }: { end: number; after: string; limit: number },
 ): SeenViewer[] {
-  const { text, given } = eventsIn(tablesIn(sql, 'share', range).slice(-MAX_DAYS), wanted);
+  const { text, given } = eventsSql(listTablesIn(sql, 'share', range).slice(-MAX_DAYS), wanted);
   return selectRows<SeenViewer>(
     sql,
     `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
@@ -127,21 +127,21 @@ export function readViewers(
   );
 }
 
-function countIn(sql: SqlStorage, tables: readonly DayTable[], wanted: LogFieldFilter): Counts {
-  const { text, given } = eventsIn(tables, wanted);
+function countInTables(sql: SqlStorage, tables: readonly DayTable[], wanted: LogFieldFilter): Counts {
+  const { text, given } = eventsSql(tables, wanted);
   type Row = Counts & Record<string, SqlStorageValue>;
-  return sql.exec<Row>(`SELECT ${COUNTS} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
+  return sql.exec<Row>(`SELECT ${COUNTS_SQL} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
 }
 
 /** The parts of a range that the tables cover. */
 const clipToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
-    const common = intersect(own, range);
+    const common = intersectRanges(own, range);
     return common ? [{ name, ...common }] : [];
   });
 
 /** The events of some tables, with their outcome: SQL, and its bound values. */
-function eventsIn(tables: readonly DayTable[], wanted: LogFieldFilter): { text: string; given: SqlStorageValue[] } {
+function eventsSql(tables: readonly DayTable[], wanted: LogFieldFilter): { text: string; given: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.
@@ -152,13 +152,16 @@ function eventsIn(tables: readonly DayTable[], wanted: LogFieldFilter): { text: 
   if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
   const conditions = makeConditions(wanted);
   given.push(...conditions.given);
-  return { text: `(SELECT *, ${OUTCOME} AS outcome FROM (${united(selects)}) WHERE true${conditions.text})`, given };
+  return {
+    text: `(SELECT *, ${OUTCOME_SQL} AS outcome FROM (${uniteSelects(selects)}) WHERE true${conditions.text})`,
+    given,
+  };
 }
 
-function united(selects: readonly string[]): string {
+function uniteSelects(selects: readonly string[]): string {
   if (selects.length <= MAX_UNIONS) return selects.join(' UNION ALL ');
   const groups = Array.from({ length: Math.ceil(selects.length / MAX_UNIONS) }, (_, n) =>
     selects.slice(n * MAX_UNIONS, (n + 1) * MAX_UNIONS),
   );
-  return united(groups.map((group) => `SELECT * FROM (${united(group)})`));
+  return uniteSelects(groups.map((group) => `SELECT * FROM (${uniteSelects(group)})`));
 }

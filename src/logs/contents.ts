@@ -1,5 +1,5 @@
 import type { LogFilter, Logged, LogKind } from './log.ts';
-import { TABLES } from './tables.ts';
+import { LOG_TABLES } from './tables.ts';
 
 /**
  * A summary of a file, which often spares reading it: for each field that lists are narrowed by, the number of records with each
@@ -21,25 +21,27 @@ interface CombinationCounts {
 const COMBINATIONS_KEY = '';
 
 /** The maximum number of values of a field, and most of their combinations, that are counted. */
-const COUNTED_VALUES = 1000;
-const COUNTED_COMBINATIONS = 2000;
+const MAX_COUNTED_VALUES = 1000;
+const MAX_COUNTED_COMBINATIONS = 2000;
 
 /** Ten bits and seven hashes a value let one in a hundred through. */
 const BITS_PER_VALUE = 10;
-const HASHES = 7;
+const HASH_COUNT = 7;
 
 export function summarizeContents(kind: LogKind, records: readonly Logged[]): string {
   const contents: Contents = {};
   const counted: string[] = [];
-  for (const field of TABLES[kind].filters) {
+  for (const field of LOG_TABLES[kind].filters) {
     const counts = new Map<string, number>();
     for (const record of records) {
       const value = (record as unknown as Record<string, string | null>)[field];
       if (value != null) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
-    const isCounted = counts.size <= COUNTED_VALUES;
+    const isCounted = counts.size <= MAX_COUNTED_VALUES;
     if (isCounted) counted.push(field);
-    contents[field] = isCounted ? { counts: Object.fromEntries(counts) } : { bloom: makeBloom([...counts.keys()]) };
+    contents[field] = isCounted
+      ? { counts: Object.fromEntries(counts) }
+      : { bloom: makeBloomFilter([...counts.keys()]) };
   }
   const together = counted.length > 1 ? countCombinations(counted, records) : null;
   return JSON.stringify({ ...contents, ...(together && { [COMBINATIONS_KEY]: together }) });
@@ -50,26 +52,26 @@ function countCombinations(fields: string[], records: readonly Logged[]): Combin
   for (const record of records) {
     const values = JSON.stringify(fields.map((field) => (record as unknown as Record<string, unknown>)[field] ?? null));
     counts.set(values, (counts.get(values) ?? 0) + 1);
-    if (counts.size > COUNTED_COMBINATIONS) return null;
+    if (counts.size > MAX_COUNTED_COMBINATIONS) return null;
   }
   return { members: fields, rows: [...counts].map(([values, count]) => [...JSON.parse(values), count]) };
 }
 
 /** Counts a file's records that have all these values by its contents; null where the file has to be read. */
-export function countFrom(text: string, values: LogFilter['values']): number | null {
+export function readCount(text: string, values: LogFilter['values']): number | null {
   const asked = Object.entries(values);
   const contents = JSON.parse(text) as Contents;
   const known = asked.map(([field, value]) => {
     const of = contents[field];
     if (of === undefined) return null;
     if ('counts' in of) return Object.hasOwn(of.counts, value) ? (of.counts[value] as number) : 0;
-    return mayHold(of.bloom, value) ? null : 0;
+    return mayContain(of.bloom, value) ? null : 0;
   });
   if (known.includes(0)) return 0;
-  return known.length === 1 ? (known[0] as number | null) : countFromTogether(contents[COMBINATIONS_KEY], asked);
+  return known.length === 1 ? (known[0] as number | null) : readCombinedCount(contents[COMBINATIONS_KEY], asked);
 }
 
-function countFromTogether(
+function readCombinedCount(
   together: CombinationCounts | undefined,
   asked: [field: string, value: string][],
 ): number | null {
@@ -82,7 +84,7 @@ function countFromTogether(
     .reduce((sum, row) => sum + Number(row.at(-1)), 0);
 }
 
-function makeBloom(values: readonly string[]): string {
+function makeBloomFilter(values: readonly string[]): string {
   const bytes = new Uint8Array(Math.ceil((values.length * BITS_PER_VALUE) / 8));
   for (const value of values) {
     for (const bit of chooseBits(value, bytes.length * 8))
@@ -91,7 +93,7 @@ function makeBloom(values: readonly string[]): string {
   return bytes.toBase64();
 }
 
-function mayHold(bloom: string, value: string): boolean {
+function mayContain(bloom: string, value: string): boolean {
   const bytes = Uint8Array.fromBase64(bloom);
   return chooseBits(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
 }
@@ -99,7 +101,7 @@ function mayHold(bloom: string, value: string): boolean {
 /** The bits that stand for a value: combinations of two hashes (FNV-1a, of two beginnings). */
 function chooseBits(value: string, bits: number): number[] {
   const [first, second] = [computeHash(value, 0x811c9dc5), computeHash(value, 0x9747b28c) | 1];
-  return Array.from({ length: HASHES }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bits);
+  return Array.from({ length: HASH_COUNT }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bits);
 }
 
 function computeHash(value: string, beginning: number): number {

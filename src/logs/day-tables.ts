@@ -1,8 +1,17 @@
 import { DAY_MS } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
-import { compareKeys, dayRange, intersect, keyAfter, LOG_KINDS, type LogKind, type LogRange, toRange } from './log.ts';
-import { lastMoved } from './parts.ts';
-import { createTable, listColumns, listTableNames, TABLES } from './tables.ts';
+import {
+  compareKeys,
+  getDayRange,
+  getKeyAfter,
+  intersectRanges,
+  LOG_KINDS,
+  type LogKind,
+  type LogRange,
+  toRange,
+} from './log.ts';
+import { readLastMoved } from './parts.ts';
+import { createTable, LOG_TABLES, listColumns, listTableNames } from './tables.ts';
 
 /** A table, and the range whose records stand in it. */
 export interface DayTable extends LogRange {
@@ -15,35 +24,35 @@ interface DayTables {
   formerEnd: number;
 }
 
-const NEVER = Number.MIN_SAFE_INTEGER;
+const NO_DAY = Number.MIN_SAFE_INTEGER;
 
 /** The tables of each database, cached. Code that makes or drops one notes it here, or forgets all. */
 const cachedDayTables = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
-const formatTableName = (kind: LogKind, day: number): string => `"${TABLES[kind].name}_${day}"`;
+const formatTableName = (kind: LogKind, day: number): string => `"${LOG_TABLES[kind].name}_${day}"`;
 
-function getKnown(sql: SqlStorage): Record<LogKind, DayTables> {
+function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
   const found = cachedDayTables.get(sql);
   if (found) return found;
   const names = listTableNames(sql);
   const read = {} as Record<LogKind, DayTables>;
   for (const kind of LOG_KINDS) {
-    const { name: former } = TABLES[kind];
+    const { name: former } = LOG_TABLES[kind];
     const beginning = `${former}_`;
     const days = names.filter((name) => name.startsWith(beginning)).map((name) => Number(name.slice(beginning.length)));
     const [end] = names.includes(former)
       ? sql.exec<{ at: number }>('SELECT endAt AS at FROM former_tables WHERE kind = ?', kind).toArray()
       : [];
-    read[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NEVER };
+    read[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NO_DAY };
   }
   cachedDayTables.set(sql, read);
   return read;
 }
 
 /** The table in which a record of a time stands. It is made where there is none. */
-export function tableFor(sql: SqlStorage, kind: LogKind, at: number): string {
-  const { days, formerEnd } = getKnown(sql)[kind];
-  if (at < formerEnd) return TABLES[kind].name;
+export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string {
+  const { days, formerEnd } = getDayTables(sql)[kind];
+  if (at < formerEnd) return LOG_TABLES[kind].name;
   const day = Math.floor(at / DAY_MS);
   if (!days.includes(day)) {
     createTable(sql, kind, formatTableName(kind, day));
@@ -54,33 +63,33 @@ export function tableFor(sql: SqlStorage, kind: LogKind, at: number): string {
 }
 
 function listTables(sql: SqlStorage, kind: LogKind): DayTable[] {
-  const { days, formerEnd } = getKnown(sql)[kind];
-  const former = { name: TABLES[kind].name, lower: toRange({}).lower, upper: { at: formerEnd, id: '' } };
-  return [former, ...days.map((day) => ({ name: formatTableName(kind, day), ...dayRange(day * DAY_MS) }))];
+  const { days, formerEnd } = getDayTables(sql)[kind];
+  const former = { name: LOG_TABLES[kind].name, lower: toRange({}).lower, upper: { at: formerEnd, id: '' } };
+  return [former, ...days.map((day) => ({ name: formatTableName(kind, day), ...getDayRange(day * DAY_MS) }))];
 }
 
 /** The tables that have records of a range, the oldest first, each with its part of the range; without moved records. */
-export function tablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
-  const moved = lastMoved(sql, kind);
-  const kept = moved ? { lower: keyAfter(moved), upper: toRange({}).upper } : toRange({});
-  const asked = intersect(range, kept);
+export function listTablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
+  const moved = readLastMoved(sql, kind);
+  const kept = moved ? { lower: getKeyAfter(moved), upper: toRange({}).upper } : toRange({});
+  const asked = intersectRanges(range, kept);
   return listTables(sql, kind).flatMap(({ name, ...own }) => {
-    const common = asked && intersect(own, asked);
+    const common = asked && intersectRanges(own, asked);
     return common ? [{ name, ...common }] : [];
   });
 }
 
 /** Frees moved records' space: dropping a table writes no row, deleting rows each. @param isUrgent needed at once */
-export function freeMoved(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
-  const moved = lastMoved(sql, kind);
+export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
+  const moved = readLastMoved(sql, kind);
   if (!moved) return;
   for (const { name, upper, lower } of listTables(sql, kind)) {
-    if (compareKeys(lower, moved) > 0 || upper.at === NEVER) continue;
+    if (compareKeys(lower, moved) > 0 || upper.at === NO_DAY) continue;
     const [left] = selectRows(sql, `SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`, moved.at, moved.id);
-    const isFormer = name === TABLES[kind].name;
+    const isFormer = name === LOG_TABLES[kind].name;
     if (!left) {
       sql.exec(`DROP TABLE ${name}`);
-      if (isFormer) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NEVER, kind);
+      if (isFormer) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
       cachedDayTables.delete(sql);
     } else if (isFormer || (isUrgent && upper.at > now)) {
       sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, moved.at, moved.id);
@@ -99,23 +108,23 @@ export const forgetTables = (sql: SqlStorage): boolean => cachedDayTables.delete
 export function takeOverFormerTables(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');
   for (const kind of LOG_KINDS) {
-    const { name } = TABLES[kind];
+    const { name } = LOG_TABLES[kind];
     if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length === 0)
       continue;
     const { newest } = sql.exec<{ newest: number | null }>(`SELECT max(occurredAt) AS newest FROM ${name}`).one();
-    const isFirst = newest !== null && getKnown(sql)[kind].days.length === 0;
-    const end = isFirst ? dayRange(newest).upper.at : NEVER;
+    const isFirst = newest !== null && getDayTables(sql)[kind].days.length === 0;
+    const end = isFirst ? getDayRange(newest).upper.at : NO_DAY;
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
     cachedDayTables.delete(sql);
-    const { formerEnd } = getKnown(sql)[kind];
+    const { formerEnd } = getDayTables(sql)[kind];
     const next = `SELECT occurredAt AS at FROM ${name} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
       const [added] = sql.exec<{ at: number }>(next, formerEnd).toArray();
       if (!added) break;
-      const { lower, upper } = dayRange(added.at);
+      const { lower, upper } = getDayRange(added.at);
       const ofDay = 'WHERE occurredAt >= ? AND occurredAt < ?';
       sql.exec(
-        `INSERT OR IGNORE INTO ${tableFor(sql, kind, added.at)} (${listColumns(kind)})
+        `INSERT OR IGNORE INTO ${ensureTable(sql, kind, added.at)} (${listColumns(kind)})
          SELECT ${listColumns(kind)} FROM ${name} ${ofDay}`,
         lower.at,
         upper.at,
@@ -124,7 +133,7 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     }
     if (sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0) continue;
     sql.exec(`DROP TABLE ${name}`);
-    sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NEVER, kind);
+    sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
     cachedDayTables.delete(sql);
   }
 }

@@ -1,8 +1,17 @@
 import { selectRows } from '../platform/objects.ts';
-import { compareKeys, dayRange, keyAfter, type Logged, type LogKey, type LogKind, toKey, toRange } from './log.ts';
+import {
+  compareKeys,
+  getDayRange,
+  getKeyAfter,
+  type Logged,
+  type LogKey,
+  type LogKind,
+  toKey,
+  toRange,
+} from './log.ts';
 import { readPart } from './part-file.ts';
-import { lastMoved, partAfter, partFor } from './parts.ts';
-import { isThere, newestOrOldest, recordsIn } from './rows.ts';
+import { findPart, findPartAfter, readLastMoved } from './parts.ts';
+import { hasRecord, readNewestOrOldest, readRecordsIn } from './rows.ts';
 
 /**
  * The next records for a follower of a log, which reads it in the log's order from a cursor on, including the files of days
@@ -43,7 +52,7 @@ export function createFollowing(sql: SqlStorage): void {
 }
 
 /** Begins to follow at a place in the log; where it is followed already, it only counts. */
-export function follow(sql: SqlStorage, kinds: readonly LogKind[], { at, id }: LogKey): void {
+export function startFollowing(sql: SqlStorage, kinds: readonly LogKind[], { at, id }: LogKey): void {
   for (const kind of kinds) {
     sql.exec(
       'INSERT INTO followed (kind, at, id, follows) VALUES (?, ?, ?, 1) ON CONFLICT (kind) DO UPDATE SET follows = follows + 1',
@@ -52,14 +61,14 @@ export function follow(sql: SqlStorage, kinds: readonly LogKind[], { at, id }: L
   }
 }
 
-export function unfollow(sql: SqlStorage, kinds: readonly LogKind[], follows: number): void {
+export function stopFollowing(sql: SqlStorage, kinds: readonly LogKind[], follows: number): void {
   for (const kind of kinds) {
     const ended = sql.exec('DELETE FROM followed WHERE kind = ? AND follows = ? RETURNING 1', kind, follows).toArray();
     if (ended.length > 0) sql.exec('DELETE FROM followed_late WHERE kind = ?', kind);
   }
 }
 
-export const followedKinds = (sql: SqlStorage): LogKind[] =>
+export const listFollowedKinds = (sql: SqlStorage): LogKind[] =>
   selectRows<{ kind: LogKind }>(sql, 'SELECT kind FROM followed').map(({ kind }) => kind);
 
 const readCursor = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
@@ -69,27 +78,29 @@ const getReachedKey = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
   upToAt === null ? { at, id } : { at: upToAt, id: upToId ?? '' };
 
 /** Notes which of the records that are about to be kept are new, and of before the cursor or of a day in files. */
-export function noteLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
+export function recordLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
   const cursor = readCursor(sql, kind);
   if (!cursor) return;
-  const [until, moved] = [getReachedKey(cursor), lastMoved(sql, kind)];
+  const [until, moved] = [getReachedKey(cursor), readLastMoved(sql, kind)];
   const isPassed = (key: LogKey) =>
     compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
     const key = toKey(record);
-    if (!isPassed(key) || isThere(sql, kind, record)) continue;
+    if (!isPassed(key) || hasRecord(sql, kind, record)) continue;
     sql.exec('INSERT OR IGNORE INTO followed_late (kind, at, id) VALUES (?, ?, ?)', kind, key.at, key.id);
   }
 }
 
 /** Whether there is something that was not told. */
-export function isBehind(sql: SqlStorage, kind: LogKind): boolean {
+export function hasUnreadRecords(sql: SqlStorage, kind: LogKind): boolean {
   const cursor = readCursor(sql, kind);
   if (!cursor) return false;
-  const range = { ...toRange({}), lower: keyAfter(cursor) };
+  const range = { ...toRange({}), lower: getKeyAfter(cursor) };
   const late = () => sql.exec('SELECT 1 FROM followed_late WHERE kind = ? LIMIT 1', kind).toArray().length > 0;
   return (
-    partAfter(sql, kind, cursor) !== undefined || newestOrOldest(sql, kind, range, 'oldest') !== undefined || late()
+    findPartAfter(sql, kind, cursor) !== undefined ||
+    readNewestOrOldest(sql, kind, range, 'oldest') !== undefined ||
+    late()
   );
 }
 
@@ -108,18 +119,18 @@ export async function readFollowing(
   const cursor = readCursor(sql, kind);
   if (!cursor) return undefined;
   const { at, id, upToAt, upToId, follows } = cursor;
-  const { upper } = upToAt === null ? toRange({}) : { upper: keyAfter({ at: upToAt, id: upToId ?? '' }) };
+  const { upper } = upToAt === null ? toRange({}) : { upper: getKeyAfter({ at: upToAt, id: upToId ?? '' }) };
   const records: Logged[] = [];
   let after: LogKey = { at, id };
   while (records.length < limit) {
-    const part = partAfter(sql, kind, after);
+    const part = findPartAfter(sql, kind, after);
     if (!part || compareKeys(part.first, upper) >= 0) break;
     records.push(...(await findOldest(files, part.file, { after, upper }, limit - records.length)));
     after = part.last;
   }
   // What a file has is before all that is in the object.
-  const range = { lower: keyAfter(after), upper };
-  records.push(...recordsIn(sql, kind, range, { limit: limit - records.length }));
+  const range = { lower: getKeyAfter(after), upper };
+  records.push(...readRecordsIn(sql, kind, range, { limit: limit - records.length }));
   const last = records.at(-1);
   const upTo = last ? toKey(last) : { at, id };
   if (last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
@@ -154,11 +165,11 @@ async function readRecords({ sql, files }: Followable, kind: LogKind, keys: read
   const found: Logged[] = [];
   const inFiles = new Map<string, LogKey[]>();
   for (const key of keys) {
-    const range = { lower: key, upper: keyAfter(key) };
-    const [own] = [...recordsIn(sql, kind, range), ...recordsIn(sql, kind, range, { late: true })];
+    const range = { lower: key, upper: getKeyAfter(key) };
+    const [own] = [...readRecordsIn(sql, kind, range), ...readRecordsIn(sql, kind, range, { late: true })];
     if (own) found.push(own);
     else {
-      const file = partFor(sql, kind, key, dayRange(key.at))?.file;
+      const file = findPart(sql, kind, key, getDayRange(key.at))?.file;
       if (file !== undefined) inFiles.set(file, [...(inFiles.get(file) ?? []), key]);
     }
   }

@@ -7,7 +7,7 @@ import { type Person, redactValue } from './redaction.ts';
 
 /** The longest time that a queue keeps a message. */
 const RETENTION_MS = 14 * DAY_MS;
-const SECRET = 'forgotten_secret';
+const SECRET_KEY = 'forgotten_secret';
 
 /** Texts that may identify a person: ids and addresses. */
 const PERSON_ID_PATTERN = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
@@ -21,8 +21,8 @@ export function createForgotten(sql: SqlStorage): void {
 
 /** Remembers that a person was forgotten. @param now milliseconds */
 export function rememberForgotten({ sql, kv }: DurableObjectStorage, person: Person, now: number): void {
-  const secret = kv.get<string>(SECRET) ?? newSecretToken();
-  kv.put(SECRET, secret);
+  const secret = kv.get<string>(SECRET_KEY) ?? newSecretToken();
+  kv.put(SECRET_KEY, secret);
   for (const mark of [...person.ids, person.email, ...person.ips])
     sql.exec('INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)', computeDigest(secret, mark), person.pseudonym, now);
 }
@@ -34,12 +34,12 @@ export function purgeForgotten(sql: SqlStorage, now: number): void {
 
 /** The records with a pseudonym in the place of everybody who was forgotten after the record's time. */
 export function redactForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
-  const secret = kv.get<string>(SECRET);
+  const secret = kv.get<string>(SECRET_KEY);
   if (secret === undefined || sql.exec('SELECT 1 FROM forgotten LIMIT 1').toArray().length === 0) return records;
-  return records.map((record) => findForgottenPersons(sql, secret, record).reduce<Logged>(withoutPerson, record));
+  return records.map((record) => findForgottenPersons(sql, secret, record).reduce<Logged>(redactRecord, record));
 }
 
-const withoutPerson = (record: Logged, person: Person): Logged => redactValue(record, person) as Logged;
+const redactRecord = (record: Logged, person: Person): Logged => redactValue(record, person) as Logged;
 
 const computeDigest = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
 

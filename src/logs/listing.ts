@@ -1,7 +1,7 @@
 import { clock, DAY_MS } from '../kernel/clock.ts';
 import { compareKeys, type LogFilter, type Logged, type LogKind, type LogRange, toRange } from './log.ts';
-import { countParts, type ListedPart, partsIn } from './parts.ts';
-import { countIn, daysIn, recordsIn, splitRange } from './rows.ts';
+import { countParts, type ListedPart, listPartsIn } from './parts.ts';
+import { countRecordsIn, listDaysIn, readRecordsIn, splitRange } from './rows.ts';
 
 /** The newer end of a list: its records that are still in the object, and the files with the rest, the newest first. */
 export interface LogPage {
@@ -22,7 +22,7 @@ export interface LogReadSource {
 }
 
 /** The number of times that a list is restarted because records were moved, before moving is paused while it is read. */
-const TRIES = 3;
+const MAX_TRIES = 3;
 
 /** Reads `limit` records behind the first `skip`, the newest first, with the exact number of all. */
 export async function listRecords(
@@ -39,22 +39,27 @@ export async function listRecords(
     let total = 0;
     let isMoved = false;
     for (const piece of listPieces(sql, kind, range, filter)) {
-      const count = piece.count ?? countIn(sql, kind, piece, filter);
+      const count = piece.count ?? countRecordsIn(sql, kind, piece, filter);
       if (records.length < limit && total + count > skip) {
         const offset = Math.max(0, skip - total);
         records.push(
-          ...recordsIn(sql, kind, piece, { wanted: filter, newestFirst: true, limit: limit - records.length, offset }),
+          ...readRecordsIn(sql, kind, piece, {
+            wanted: filter,
+            newestFirst: true,
+            limit: limit - records.length,
+            offset,
+          }),
         );
       }
       total += count;
-      if (piece.count !== undefined || tries > TRIES) continue;
+      if (piece.count !== undefined || tries > MAX_TRIES) continue;
       await pause();
       isMoved = state() !== before;
       if (isMoved) break;
     }
     if (isMoved) continue;
     // The last piece and the parts are read in one turn: no record is in both or in neither.
-    const parts = partsIn(sql, kind, range);
+    const parts = listPartsIn(sql, kind, range);
     return { total, records, parts: await countParts(sql, kind, parts, filter, pause) };
   }
 }
@@ -67,7 +72,7 @@ function* listPieces(
   { values, denied }: LogFilter,
 ): Generator<LogRange & { count?: number }> {
   const isEverything = Object.keys(values).length === 0 && denied === undefined;
-  for (const piece of daysIn(sql, kind, range)) {
+  for (const piece of listDaysIn(sql, kind, range)) {
     const isWhole = compareKeys(piece.lower, { at: piece.day, id: '' }) === 0 && piece.upper.at === piece.day + DAY_MS;
     // Days that are over change seldom.
     const isOver = piece.day + 2 * DAY_MS < clock.now();
@@ -81,7 +86,7 @@ function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRang
   const known = sql.exec<{ records: number }>('SELECT records FROM days WHERE kind = ? AND day = ?', kind, day);
   const [found] = known.toArray();
   if (found) return found.records;
-  const records = countIn(sql, kind, { lower, upper });
+  const records = countRecordsIn(sql, kind, { lower, upper });
   sql.exec('INSERT INTO days (kind, day, records) VALUES (?, ?, ?)', kind, day, records);
   return records;
 }

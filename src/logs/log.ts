@@ -65,17 +65,17 @@ export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.i
 export const toKey = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
 
 /** The smallest key that is greater than this one. */
-export const keyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
+export const getKeyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
 /** Returns the range that two ranges share; null for none. */
-export function intersect(one: LogRange, other: LogRange): LogRange | null {
+export function intersectRanges(one: LogRange, other: LogRange): LogRange | null {
   const lower = compareKeys(one.lower, other.lower) > 0 ? one.lower : other.lower;
   const upper = compareKeys(one.upper, other.upper) < 0 ? one.upper : other.upper;
   return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
 }
 
 /** The day of a time. */
-export function dayRange(at: number): LogRange {
+export function getDayRange(at: number): LogRange {
   const start = Math.floor(at / DAY_MS) * DAY_MS;
   return { lower: { at: start, id: '' }, upper: { at: start + DAY_MS, id: '' } };
 }

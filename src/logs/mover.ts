@@ -2,12 +2,12 @@ import { clock, HOUR_MS } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
 import { summarizeContents } from './contents.ts';
-import { forgetTables, freeMoved } from './day-tables.ts';
-import { compareKeys, dayRange, formatDay, keyAfter, type Logged, type LogKind, toKey, toRange } from './log.ts';
+import { dropMovedTables, forgetTables } from './day-tables.ts';
+import { compareKeys, formatDay, getDayRange, getKeyAfter, type Logged, type LogKind, toKey, toRange } from './log.ts';
 import { encodePart, readPart } from './part-file.ts';
-import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
-import { countIn, isFull, logSizes, newestOrOldest, recordsIn } from './rows.ts';
-import { formatLateTable, TABLES } from './tables.ts';
+import { deletePart, findPart, insertPart, isPartNamed, markMoved, type Part } from './parts.ts';
+import { countRecordsIn, isFull, logSizes, readNewestOrOldest, readRecordsIn } from './rows.ts';
+import { formatLateTable, LOG_TABLES } from './tables.ts';
 import { countLate, countViews } from './view-counts.ts';
 
 /** The time for which a file stays that no part names any more, so that whoever reads it now can end. */
@@ -31,19 +31,19 @@ export interface Mover {
  */
 export async function moveOldest(mover: Mover, kind: LogKind, before: number): Promise<boolean> {
   const { sql } = mover.storage;
-  const oldest = newestOrOldest(sql, kind, toRange({}), 'oldest');
+  const oldest = readNewestOrOldest(sql, kind, toRange({}), 'oldest');
   if (!oldest) return false;
-  const day = dayRange(oldest.at);
+  const day = getDayRange(oldest.at);
   if (day.upper.at > before) return false;
-  const records = takeFirst(recordsIn(sql, kind, day));
+  const records = takeFirst(readRecordsIn(sql, kind, day));
   const part = await writePart(mover, kind, records, 1);
   return inTransaction(mover, () => {
     // What came in between stands among them or before them, and is not in the file: it is written anew.
-    if (countIn(sql, kind, { ...toRange({}), upper: keyAfter(part.last) }) !== records.length) return true;
+    if (countRecordsIn(sql, kind, { ...toRange({}), upper: getKeyAfter(part.last) }) !== records.length) return true;
     while (kind === 'share' && countViews(sql));
     insertPart(sql, kind, part);
     markMoved(sql, kind, part.last);
-    freeMoved(sql, kind, clock.now(), isFull(sql));
+    dropMovedTables(sql, kind, clock.now(), isFull(sql));
     sql.exec('DELETE FROM days WHERE kind = ? AND day = ?', kind, day.lower.at);
     mover.changed();
     return true;
@@ -63,13 +63,13 @@ function inTransaction<T>({ storage }: Mover, work: () => T): T {
 export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const { storage, files, changed } = mover;
   const { sql } = storage;
-  const oldest = newestOrOldest(sql, kind, toRange({}), 'oldest', true);
+  const oldest = readNewestOrOldest(sql, kind, toRange({}), 'oldest', true);
   if (!oldest) return false;
-  const day = dayRange(oldest.at);
-  const old = partFor(sql, kind, oldest, day);
+  const day = getDayRange(oldest.at);
+  const old = findPart(sql, kind, oldest, day);
   const isBeforeEnd = old !== undefined && compareKeys(oldest, old.last) <= 0;
-  const range = isBeforeEnd ? { lower: oldest, upper: keyAfter(old.last) } : { lower: oldest, upper: day.upper };
-  const late = takeFirst(recordsIn(sql, kind, range, { late: true }));
+  const range = isBeforeEnd ? { lower: oldest, upper: getKeyAfter(old.last) } : { lower: oldest, upper: day.upper };
+  const late = takeFirst(readRecordsIn(sql, kind, range, { late: true }));
   const known = new Map<string, Logged>();
   if (old) for await (const record of readPart(files, old.file)) known.set(record.id, record);
   const news = late.filter(({ id }) => !known.has(id));
@@ -100,7 +100,7 @@ export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promi
   ).map(({ file }) => file);
   await deleteObjects(
     files,
-    found.filter((file) => !isNamed(sql, file)),
+    found.filter((file) => !isPartNamed(sql, file)),
   );
   for (const file of found) sql.exec('DELETE FROM leftovers WHERE file = ?', file);
 }
@@ -131,7 +131,7 @@ export async function writeParts(mover: Mover, kind: LogKind, all: Logged[], ver
 /** `log/{company}/audit-events/2026-01-31/{time}-{id of its first record}.{version}.ndjson.gz` */
 async function writePart({ files, name }: Mover, kind: LogKind, records: Logged[], version: number): Promise<Part> {
   const [first, last] = [toKey(records[0] as Logged), toKey(records.at(-1) as Logged)];
-  const file = `log/${name}/${TABLES[kind].folder}/${formatDay(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
+  const file = `log/${name}/${LOG_TABLES[kind].folder}/${formatDay(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
   await files.put(file, await encodePart(records));
   return { file, version, first, last, records: records.length, contents: summarizeContents(kind, records) };
 }

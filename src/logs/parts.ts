@@ -1,5 +1,5 @@
 import { selectRows } from '../platform/objects.ts';
-import { countFrom } from './contents.ts';
+import { readCount } from './contents.ts';
 import type { LogFilter, LogKey, LogKind, LogRange } from './log.ts';
 
 /** The range of a file's records: those of one day from the first to the last. */
@@ -52,7 +52,7 @@ export function deletePart(sql: SqlStorage, kind: LogKind, { last }: Part): void
 }
 
 /** The parts that reach into a range, the newest first, without their contents. Those of a kind do not overlap. */
-export function partsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRange): PartRange[] {
+export function listPartsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRange): PartRange[] {
   const found = sql.exec<RangeRow>(
     `SELECT file, firstAt, firstId, lastAt, lastId, records FROM parts
      WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (firstAt, firstId) < (?, ?)
@@ -85,8 +85,8 @@ export async function countParts(
     if (Object.keys(values).length > 0) {
       if (read > 0 && read % CONTENTS_PER_BATCH === 0) await pause();
       read += 1;
-      const contents = contentsOfPart(sql, kind, part);
-      matching = contents === undefined ? null : countFrom(contents, values);
+      const contents = readPartContents(sql, kind, part);
+      matching = contents === undefined ? null : readCount(contents, values);
     }
     const isPartly = first.at < from || last.at > to || denied !== undefined;
     counted.push({ file, first, matching: isPartly && matching !== 0 ? null : matching });
@@ -95,7 +95,7 @@ export async function countParts(
 }
 
 /** Undefined where the file was written anew meanwhile. It is kept long enough to be read. */
-const contentsOfPart = (sql: SqlStorage, kind: LogKind, { file, last }: PartRange): string | undefined =>
+const readPartContents = (sql: SqlStorage, kind: LogKind, { file, last }: PartRange): string | undefined =>
   selectRows<{ contents: string }>(
     sql,
     'SELECT contents FROM parts WHERE kind = ? AND lastAt = ? AND lastId = ? AND file = ?',
@@ -103,7 +103,7 @@ const contentsOfPart = (sql: SqlStorage, kind: LogKind, { file, last }: PartRang
   )[0]?.contents;
 
 /** The part that a late record goes into: of its day the first one that does not end before it, else the day's last. */
-export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
+export function findPart(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
   const orderByEnd = (lower: LogKey, order: 'ASC' | 'DESC') =>
     selectRows<Row>(
       sql,
@@ -116,7 +116,7 @@ export function partFor(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRan
 }
 
 /** The part that comes after a record, or the first one. */
-export function partAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null): Part | undefined {
+export function findPartAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null): Part | undefined {
   const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: '' };
   const [row] = selectRows<Row>(
     sql,
@@ -126,11 +126,11 @@ export function partAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null):
   return row && toPart(row);
 }
 
-export const isNamed = (sql: SqlStorage, file: string): boolean =>
+export const isPartNamed = (sql: SqlStorage, file: string): boolean =>
   sql.exec('SELECT 1 FROM parts WHERE file = ?', file).toArray().length > 0;
 
 /** The last record that was moved to R2, if any was. */
-export const lastMoved = (sql: SqlStorage, kind: LogKind): LogKey | undefined =>
+export const readLastMoved = (sql: SqlStorage, kind: LogKind): LogKey | undefined =>
   sql.exec<{ at: number; id: string }>('SELECT at, id FROM moved WHERE kind = ?', kind).toArray()[0];
 
 export function markMoved(sql: SqlStorage, kind: LogKind, { at, id }: LogKey): void {

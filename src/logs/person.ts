@@ -4,9 +4,9 @@ import { deleteObjects } from '../platform/stored-files.ts';
 import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
 import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
-import { deletePart, insertPart, partAfter } from './parts.ts';
+import { deletePart, findPartAfter, insertPart } from './parts.ts';
 import { type Person, redactValue } from './redaction.ts';
-import { formatLateTable, listColumns, listTableNames, TABLES } from './tables.ts';
+import { formatLateTable, LOG_TABLES, listColumns, listTableNames } from './tables.ts';
 
 /** Rows that are looked at before others get a turn. */
 const ROWS_PER_BATCH = 1000;
@@ -21,7 +21,7 @@ export async function redactRows(sql: SqlStorage, person: Person, pause: () => P
 }
 
 function listTables(sql: SqlStorage, kind: LogKind): string[] {
-  const { name } = TABLES[kind];
+  const { name } = LOG_TABLES[kind];
   return listTableNames(sql).filter(
     (table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind),
   );
@@ -34,7 +34,7 @@ async function redactTable(
   person: Person,
   pause: () => Promise<void>,
 ): Promise<number> {
-  const fields = TABLES[kind].fields as readonly string[];
+  const fields = LOG_TABLES[kind].fields as readonly string[];
   const text = fields.map((field) => `coalesce(${field}, '')`).join(` || ' ' || `);
   let changed = 0;
   for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
@@ -74,7 +74,7 @@ export async function redactPart(
   after: LogKey | null,
 ): Promise<{ changed: number; next: LogKey | null }> {
   const { sql } = mover.storage;
-  const part = partAfter(sql, kind, after);
+  const part = findPartAfter(sql, kind, after);
   if (!part) return { changed: 0, next: null };
   const records: Logged[] = [];
   let changed = 0;

@@ -19,13 +19,13 @@ const makeOwnReplacements = (pseudonym: string): Record<string, unknown> => ({
   metadata: {},
 });
 
-const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /** The text with the pseudonym in the place of the person: of an address only where it is one by itself. */
-export function redactedText(text: string, { ids, email, pseudonym }: Person): string {
+export function redactText(text: string, { ids, email, pseudonym }: Person): string {
   const withoutIds = ids.reduce((rest, id) => rest.replaceAll(id, pseudonym), text);
   if (email === '' || !withoutIds.toLowerCase().includes(email)) return withoutIds;
-  return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escaped(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
+  return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escapeRegExp(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
 /** Whether the person did it: it names them as the actor, or no actor and comes from one of their addresses. */
@@ -37,7 +37,7 @@ function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person
 
 /** Puts the pseudonym throughout a JSON value. What the person did loses address and browser. */
 export function redactValue(value: unknown, person: Person): unknown {
-  if (typeof value === 'string') return redactedText(value, person);
+  if (typeof value === 'string') return redactText(value, person);
   if (Array.isArray(value)) return value.map((each) => redactValue(each, person));
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
@@ -53,14 +53,14 @@ export function redactValue(value: unknown, person: Person): unknown {
 }
 
 /** Redacts a text that is JSON; other text as far as it is. */
-export function redactedJson(text: string, person: Person): string {
-  if (!isNamedIn(text, person)) return text;
+export function redactJson(text: string, person: Person): string {
+  if (!isPersonNamedIn(text, person)) return text;
   try {
     return JSON.stringify(redactValue(JSON.parse(text), person));
   } catch {
-    return redactedText(text, person);
+    return redactText(text, person);
   }
 }
 
 /** Whether something of a person stands in a text. */
-export const isNamedIn = (text: string, person: Person): boolean => redactedText(text, person) !== text;
+export const isPersonNamedIn = (text: string, person: Person): boolean => redactText(text, person) !== text;

@@ -1,12 +1,12 @@
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { getCreatedAt } from '../kernel/ids.ts';
 import { selectRows } from '../platform/objects.ts';
-import { type DayTable, tableFor, tablesIn } from './day-tables.ts';
+import { type DayTable, ensureTable, listTablesIn } from './day-tables.ts';
 import {
   compareKeys,
-  dayRange,
-  intersect,
-  keyAfter,
+  getDayRange,
+  getKeyAfter,
+  intersectRanges,
   type LogFieldFilter,
   type Logged,
   type LogKey,
@@ -14,7 +14,7 @@ import {
   type LogRange,
   toKey,
 } from './log.ts';
-import { formatLateTable, listColumns, TABLES } from './tables.ts';
+import { formatLateTable, LOG_TABLES, listColumns } from './tables.ts';
 
 /** Limits of one piece of work; an object, so that tests can lower them. */
 export const logSizes = {
@@ -37,17 +37,17 @@ const ROWS_PER_BATCH = 1000;
 const STATEMENT_LENGTH = 500_000;
 
 const IN_RANGE = '(occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)';
-const bound = ({ lower, upper }: LogRange) => [lower.at, lower.id, upper.at, upper.id];
+const toBoundValues = ({ lower, upper }: LogRange) => [lower.at, lower.id, upper.at, upper.id];
 
 /** Stores records that are not there yet. @returns how many were new */
 export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly Logged[], late = false): number {
   if (late) return insertInto(sql, kind, formatLateTable(kind), records);
-  const byTable = Map.groupBy(records, ({ occurredAt }) => tableFor(sql, kind, occurredAt));
+  const byTable = Map.groupBy(records, ({ occurredAt }) => ensureTable(sql, kind, occurredAt));
   return [...byTable].reduce((sum, [table, ofOne]) => sum + insertInto(sql, kind, table, ofOne), 0);
 }
 
 function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: readonly Logged[]): number {
-  const { fields, json } = TABLES[kind];
+  const { fields, json } = LOG_TABLES[kind];
   const extract = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
   const statement = `INSERT OR IGNORE INTO ${table} (${listColumns(kind)})
     SELECT ${['occurredAt', 'id', ...fields].map(extract).join(', ')} FROM json_each(?)`;
@@ -73,21 +73,21 @@ export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id
   if (kind !== 'share' || madeAt % MINUTE_MS !== 0 || occurredAt < madeAt || occurredAt >= madeAt + MINUTE_MS)
     return false;
   const range = { lower: { at: madeAt, id: '' }, upper: { at: madeAt + MINUTE_MS, id: '' } };
-  return hasId(sql, kind, range, id);
+  return hasRecordOfId(sql, kind, range, id);
 }
 
 /** Whether a record of this key is there. @param late among those that wait to be put in their place */
-export const isThere = (sql: SqlStorage, kind: LogKind, record: Logged, late = false): boolean =>
-  hasId(sql, kind, { lower: toKey(record), upper: keyAfter(toKey(record)) }, record.id, late);
+export const hasRecord = (sql: SqlStorage, kind: LogKind, record: Logged, late = false): boolean =>
+  hasRecordOfId(sql, kind, { lower: toKey(record), upper: getKeyAfter(toKey(record)) }, record.id, late);
 
-const hasId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, late = false): boolean =>
-  tablesToRead(sql, kind, range, { newestFirst: false, late }).some(
+const hasRecordOfId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, late = false): boolean =>
+  listTablesToRead(sql, kind, range, { newestFirst: false, late }).some(
     ({ name, ...own }) =>
-      sql.exec(`SELECT 1 FROM ${name} WHERE ${IN_RANGE} AND id = ?`, ...bound(own), id).toArray().length > 0,
+      sql.exec(`SELECT 1 FROM ${name} WHERE ${IN_RANGE} AND id = ?`, ...toBoundValues(own), id).toArray().length > 0,
   );
 
 /** The newest record of a range, or the oldest. */
-export function newestOrOldest(
+export function readNewestOrOldest(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
@@ -96,11 +96,11 @@ export function newestOrOldest(
 ) {
   const newestFirst = end === 'newest';
   const order = newestFirst ? 'DESC' : 'ASC';
-  for (const { name, ...own } of tablesToRead(sql, kind, range, { newestFirst, late })) {
+  for (const { name, ...own } of listTablesToRead(sql, kind, range, { newestFirst, late })) {
     const found = sql.exec<{ at: number; id: string }>(
       `SELECT occurredAt AS at, id FROM ${name} WHERE ${IN_RANGE}
        ORDER BY occurredAt ${order}, id ${order} LIMIT 1`,
-      ...bound(own),
+      ...toBoundValues(own),
     );
     const [key] = found.toArray();
     if (key) return key;
@@ -109,7 +109,7 @@ export function newestOrOldest(
 }
 
 /** The records of a range, one after another. */
-export function* recordsIn(
+export function* readRecordsIn(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
@@ -117,7 +117,7 @@ export function* recordsIn(
 ): Generator<Logged> {
   const { wanted = ALL_RECORDS, late = false, newestFirst = false } = selection;
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
-  for (const table of tablesToRead(sql, kind, range, { newestFirst, late })) {
+  for (const table of listTablesToRead(sql, kind, range, { newestFirst, late })) {
     let isEmpty = true;
     for (const record of readRecords(sql, kind, table, { wanted, newestFirst, limit, offset })) {
       isEmpty = false;
@@ -137,7 +137,7 @@ function* readRecords(
   { wanted, newestFirst, limit, offset }: Required<Omit<Selection, 'late'>>,
 ): Generator<Logged> {
   const order = newestFirst ? 'DESC' : 'ASC';
-  const { json } = TABLES[kind];
+  const { json } = LOG_TABLES[kind];
   const { text, given } = makeConditions(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
     const atOnce = Math.min(left, ROWS_PER_BATCH);
@@ -145,7 +145,7 @@ function* readRecords(
       sql,
       `SELECT ${listColumns(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
          ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
-      ...bound({ lower, upper }),
+      ...toBoundValues({ lower, upper }),
       ...given,
       atOnce,
       skip,
@@ -158,18 +158,18 @@ function* readRecords(
     if (last === undefined || rows.length < atOnce) return;
     left -= rows.length;
     if (newestFirst) upper = toKey(last);
-    else lower = keyAfter(toKey(last));
+    else lower = getKeyAfter(toKey(last));
   }
 }
 
-function tablesToRead(
+function listTablesToRead(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
   { newestFirst, late }: { newestFirst: boolean; late: boolean },
 ): DayTable[] {
   if (late) return [{ name: formatLateTable(kind), ...range }];
-  const tables = tablesIn(sql, kind, range);
+  const tables = listTablesIn(sql, kind, range);
   return newestFirst ? tables.reverse() : tables;
 }
 
@@ -182,17 +182,17 @@ export interface Selection {
   offset?: number;
 }
 
-export const countIn = (
+export const countRecordsIn = (
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
   wanted: LogFieldFilter = ALL_RECORDS,
-): number => tablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
+): number => listTablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
 
 function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: LogFieldFilter): number {
   const { text, given } = makeConditions(wanted);
   const statement = `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${text}`;
-  return sql.exec<{ n: number }>(statement, ...bound(range), ...given).one().n;
+  return sql.exec<{ n: number }>(statement, ...toBoundValues(range), ...given).one().n;
 }
 
 /** The fields are those of `TABLES`: who hands in the filter has made sure. */
@@ -220,12 +220,12 @@ function toColumn(field: string): string {
 const ALL_RECORDS: LogFieldFilter = { values: {} };
 
 /** The days of a range that have records, the newest first, each as far as it lies within the range. */
-export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {
+export function* listDaysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {
   for (let { upper } = range; ; ) {
-    const newest = newestOrOldest(sql, kind, { ...range, upper }, 'newest');
+    const newest = readNewestOrOldest(sql, kind, { ...range, upper }, 'newest');
     if (!newest) return;
-    const day = dayRange(newest.at);
-    const piece = intersect(day, { ...range, upper }) as LogRange;
+    const day = getDayRange(newest.at);
+    const piece = intersectRanges(day, { ...range, upper }) as LogRange;
     yield { day: day.lower.at, ...piece };
     upper = piece.lower;
   }
@@ -234,7 +234,7 @@ export function* daysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Genera
 /** A range in slices of few enough rows that others need not wait, the newest first. */
 export function* splitRange(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange> {
   for (let { upper } = range; compareKeys(range.lower, upper) < 0; ) {
-    const [first] = recordsIn(
+    const [first] = readRecordsIn(
       sql,
       kind,
       { ...range, upper },

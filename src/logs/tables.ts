@@ -15,7 +15,7 @@ interface Table<K extends LogKind> {
   json: readonly string[];
 }
 
-export const TABLES: { [K in LogKind]: Table<K> } = {
+export const LOG_TABLES: { [K in LogKind]: Table<K> } = {
   audit: {
     name: 'audit_records',
     folder: 'audit-events',
@@ -61,19 +61,19 @@ export const TABLES: { [K in LogKind]: Table<K> } = {
 };
 
 /** The columns of a kind, its key first: SQL. */
-export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].fields].join(', ');
+export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...LOG_TABLES[kind].fields].join(', ');
 
 /** The names of all tables of a database. */
 export const listTableNames = (sql: SqlStorage): string[] =>
   selectRows<{ name: string }>(sql, "SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => name);
 
 /** Holds records of times that were moved already, until they are put among those. */
-export const formatLateTable = (kind: LogKind): string => `late_${TABLES[kind].name}`;
+export const formatLateTable = (kind: LogKind): string => `late_${LOG_TABLES[kind].name}`;
 
 /** Makes a table of records, clustered by time and id; without a second index, keeping one writes one row. */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
   sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,
-    ${TABLES[kind].fields.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
+    ${LOG_TABLES[kind].fields.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
 }
 
 /** Makes all tables but those of days (`day-tables.ts`). */

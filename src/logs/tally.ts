@@ -1,4 +1,4 @@
-import type { LogAnalytics, SeenViewer, TopOf } from './analytics.ts';
+import type { LogAnalytics, SeenViewer, TopEntry } from './analytics.ts';
 import type { Logged } from './log.ts';
 
 type Outcome = 'resolved' | 'executed' | 'denied';
@@ -31,7 +31,7 @@ function isIn({ number, of }: ViewerShare, viewer: string): boolean {
   return ((hash ^ (hash >>> 15)) >>> 0) % of === number;
 }
 
-type Top = Map<string, TopOf>;
+type Top = Map<string, TopEntry>;
 
 function addTo(top: Top, key: string, count: number, label: string | null): void {
   const known = top.get(key);
@@ -43,7 +43,7 @@ function addTo(top: Top, key: string, count: number, label: string | null): void
 }
 
 /** The most frequent, the first of them in the order of their keys where they are equal. */
-export const takeMost = (entries: Iterable<TopOf>, length: number): TopOf[] =>
+export const takeMostFrequent = (entries: Iterable<TopEntry>, length: number): TopEntry[] =>
   [...entries].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, length);
 
 /**
@@ -102,22 +102,22 @@ export class Tally {
   }
 
   /** Returns each key's count, here and elsewhere together. */
-  topWith(name: keyof typeof this.top, others: readonly TopOf[]): TopOf[] {
+  topWith(name: keyof typeof this.top, others: readonly TopEntry[]): TopEntry[] {
     const all = new Map([...this.top[name]].map(([key, entry]) => [key, { ...entry }]));
     for (const { key, count, label } of others) addTo(all, key, count, label);
     return [...all.values()];
   }
 
   /** The number of viewers, and those that executed most. To be asked for when all is added. */
-  viewers(length: number): { unique: number; most: TopOf[] } {
+  viewers(length: number): { unique: number; most: TopEntry[] } {
     this.#endInterval();
     const label = (key: string) => this.#labels.get(key) ?? null;
-    let most: TopOf[] = [];
+    let most: TopEntry[] = [];
     for (const [key, count] of this.#viewers) {
       if (count > 0) most.push({ key, count, label: label(key) });
-      if (most.length > 1000) most = takeMost(most, length);
+      if (most.length > 1000) most = takeMostFrequent(most, length);
     }
-    return { unique: this.#viewers.size, most: takeMost(most, length) };
+    return { unique: this.#viewers.size, most: takeMostFrequent(most, length) };
   }
 
   #see(viewer: string, executed: number, label: string | null, isInInterval: boolean): void {

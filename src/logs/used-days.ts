@@ -1,7 +1,7 @@
 import { DAY_MS } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
 import type { Logged } from './log.ts';
-import { isThere } from './rows.ts';
+import { hasRecord } from './rows.ts';
 
 /** The use of a day, counted from the epoch in UTC. */
 export interface UsedDay {
@@ -16,10 +16,10 @@ export function createUsedDays(sql: SqlStorage): void {
 }
 
 /** Returns the records that tell of a use and are not kept yet: to be asked before they are, and counted with them. */
-export const newlyUsed = (sql: SqlStorage, records: readonly Logged<'audit'>[], late: boolean): Logged<'audit'>[] =>
+export const findNewlyUsed = (sql: SqlStorage, records: readonly Logged<'audit'>[], late: boolean): Logged<'audit'>[] =>
   records.filter(
     (record) =>
-      record.used && record.used.requests + record.used.executions > 0 && !isThere(sql, 'audit', record, late),
+      record.used && record.used.requests + record.used.executions > 0 && !hasRecord(sql, 'audit', record, late),
   );
 
 /** Adds the use that records tell to the days of their requests: one row for all of a day that come together. */

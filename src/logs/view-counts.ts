@@ -1,7 +1,7 @@
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
-import { tablesIn } from './day-tables.ts';
-import { compareKeys, keyAfter, type Logged, type LogKey, toKey, toRange } from './log.ts';
-import { isThere, logSizes, newestOrOldest, recordsIn } from './rows.ts';
+import { listTablesIn } from './day-tables.ts';
+import { compareKeys, getKeyAfter, type Logged, type LogKey, toKey, toRange } from './log.ts';
+import { hasRecord, logSizes, readNewestOrOldest, readRecordsIn } from './rows.ts';
 import { addViews } from './views.ts';
 
 /** Events that were old when their log was made have been counted by the version before. */
@@ -25,11 +25,11 @@ const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 /** Adds a slice of events to the counts: on request, daily, and before they move. @returns whether more are left */
 export function countViews(sql: SqlStorage): boolean {
   const { at, id } = readMark(sql);
-  const range = { lower: keyAfter({ at, id }), upper: toRange({}).upper };
-  const [full] = recordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
-  const last = full ? toKey(full) : newestOrOldest(sql, 'share', range, 'newest');
+  const range = { lower: getKeyAfter({ at, id }), upper: toRange({}).upper };
+  const [full] = readRecordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
+  const last = full ? toKey(full) : readNewestOrOldest(sql, 'share', range, 'newest');
   if (!last) return false;
-  for (const { name, lower, upper } of tablesIn(sql, 'share', { ...range, upper: keyAfter(last) })) {
+  for (const { name, lower, upper } of listTablesIn(sql, 'share', { ...range, upper: getKeyAfter(last) })) {
     sql.exec(
       `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
          SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM ${name}
@@ -46,9 +46,9 @@ export function countViews(sql: SqlStorage): boolean {
 }
 
 /** The events that come behind the mark's time and are not there yet: `countLate` counts them. */
-export function lateViews(sql: SqlStorage, events: readonly Logged<'share'>[]): Logged<'share'>[] {
+export function findLateViews(sql: SqlStorage, events: readonly Logged<'share'>[]): Logged<'share'>[] {
   const mark = readMark(sql);
-  return events.filter((event) => compareKeys(toKey(event), mark) <= 0 && !isThere(sql, 'share', event));
+  return events.filter((event) => compareKeys(toKey(event), mark) <= 0 && !hasRecord(sql, 'share', event));
 }
 
 /** Counts events, each of which is kept now for the first time, and which `countViews` will not come by any more. */

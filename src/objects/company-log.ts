@@ -6,12 +6,12 @@ import {
   advanceCursor,
   createFollowing,
   type FollowedRecords,
-  follow,
-  followedKinds,
-  isBehind,
-  noteLate,
+  hasUnreadRecords,
+  listFollowedKinds,
   readFollowing,
-  unfollow,
+  recordLate,
+  startFollowing,
+  stopFollowing,
 } from '../logs/following.ts';
 import { createForgotten, purgeForgotten, redactForgotten, rememberForgotten } from '../logs/forgotten.ts';
 import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
@@ -27,13 +27,20 @@ import {
   toRange,
 } from '../logs/log.ts';
 import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
-import { countParts, type ListedPart, lastMoved, partsIn } from '../logs/parts.ts';
+import { countParts, type ListedPart, listPartsIn, readLastMoved } from '../logs/parts.ts';
 import { redactPart, redactRows } from '../logs/person.ts';
 import type { Person } from '../logs/redaction.ts';
-import { countIn, insertRecords, isFull, isKnownInMinute, newestOrOldest, recordsIn } from '../logs/rows.ts';
+import {
+  countRecordsIn,
+  insertRecords,
+  isFull,
+  isKnownInMinute,
+  readNewestOrOldest,
+  readRecordsIn,
+} from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
-import { countUsed, createUsedDays, newlyUsed, readUsedDays, type UsedDay } from '../logs/used-days.ts';
-import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
+import { countUsed, createUsedDays, findNewlyUsed, readUsedDays, type UsedDay } from '../logs/used-days.ts';
+import { countLate, countViews, createViewsMark, findLateViews } from '../logs/view-counts.ts';
 import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
 import { logError } from '../platform/log.ts';
 import { eraseStorage } from './erase-storage.ts';
@@ -106,7 +113,7 @@ export class CompanyLog extends DurableObject<Environment> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
     const everything = toRange({});
-    const records = LOG_KINDS.reduce((sum, kind) => sum + countIn(this.#sql, kind, everything), 0);
+    const records = LOG_KINDS.reduce((sum, kind) => sum + countRecordsIn(this.#sql, kind, everything), 0);
     // From here on nothing is kept, whatever comes in between.
     this.#isErased = true;
     this.#moves += 1;
@@ -181,27 +188,27 @@ export class CompanyLog extends DurableObject<Environment> {
   async append(name: string, kind: LogKind, records: readonly Logged[]): Promise<number> {
     if (this.#isErased) return 0;
     const { storage } = this.ctx;
-    const moved = lastMoved(this.#sql, kind);
+    const moved = readLastMoved(this.#sql, kind);
     const isLate = (record: Logged) => moved !== undefined && compareKeys(toKey(record), moved) <= 0;
     const unique = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
     const once = redactForgotten(storage, unique);
     const news = once.filter((record) => !isLate(record) && !isKnownInMinute(this.#sql, kind, record));
     const late = once.filter(isLate);
     if (storage.kv.get(NAME) === undefined) storage.kv.put(NAME, name);
-    const lateSeen = kind === 'share' ? lateViews(this.#sql, news as Logged<'share'>[]) : [];
+    const lateSeen = kind === 'share' ? findLateViews(this.#sql, news as Logged<'share'>[]) : [];
     const used =
       kind === 'audit'
         ? [[news, false] as const, [late, true] as const].flatMap(([records, isOfLate]) =>
-            newlyUsed(this.#sql, records as Logged<'audit'>[], isOfLate),
+            findNewlyUsed(this.#sql, records as Logged<'audit'>[], isOfLate),
           )
         : [];
-    noteLate(this.#sql, kind, once);
+    recordLate(this.#sql, kind, once);
     const written = insertRecords(this.#sql, kind, news) + insertRecords(this.#sql, kind, late, true);
     countLate(this.#sql, lateSeen);
     countUsed(this.#sql, used);
     if (written > 0) forgetCounts(this.#sql, kind, news);
     await this.#wakeBy(clock.now() + (late.length > 0 || isFull(this.#sql) ? LATE_RECORDS_DELAY_MS : DAY_MS));
-    if (written > 0 && followedKinds(this.#sql).includes(kind))
+    if (written > 0 && listFollowedKinds(this.#sql).includes(kind))
       await this.#wakeBy(clock.now() + NOTIFY_FOLLOWERS_DELAY_MS);
     return written;
   }
@@ -217,12 +224,12 @@ export class CompanyLog extends DurableObject<Environment> {
   /** Has later records of these kinds told to the follower of the log. Called again, it changes nothing. */
   follow(name: string, kinds: readonly LogKind[]): void {
     this.ctx.storage.kv.put(NAME, name);
-    follow(this.#sql, kinds, { at: clock.now(), id: '' });
+    startFollowing(this.#sql, kinds, { at: clock.now(), id: '' });
   }
 
   /** Ends following these kinds, unless somebody has begun to since `follows` was read. */
   unfollow(kinds: readonly LogKind[], follows: number): void {
-    unfollow(this.#sql, kinds, follows);
+    stopFollowing(this.#sql, kinds, follows);
   }
 
   /** The next records in the log's order, from files too, the same until `followed`. Undefined if nobody follows. */
@@ -256,8 +263,8 @@ export class CompanyLog extends DurableObject<Environment> {
   ): Promise<{ records: Logged[]; parts: ListedPart[] }> {
     const { lower, upper } = toRange(filter);
     const range = { lower, upper: before ?? upper };
-    const records = [...recordsIn(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
-    const parts = records.length > 0 ? [] : partsIn(this.#sql, kind, range);
+    const records = [...readRecordsIn(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
+    const parts = records.length > 0 ? [] : listPartsIn(this.#sql, kind, range);
     return { records, parts: await countParts(this.#sql, kind, parts, filter, pause) };
   }
 
@@ -268,7 +275,7 @@ export class CompanyLog extends DurableObject<Environment> {
    */
   async analytics(filter: LogFilter, starts: readonly number[]): Promise<OwnAnalytics> {
     const range = toRange(filter);
-    const parts = partsIn(this.#sql, 'share', range);
+    const parts = listPartsIn(this.#sql, 'share', range);
     const own = readAnalytics(this.#sql, range, filter, starts, parts.length > 0);
     const moved = this.#lastMoved();
     // Read in one turn until here: no event is in both or in neither.
@@ -289,7 +296,7 @@ export class CompanyLog extends DurableObject<Environment> {
   }
 
   #lastMoved(): LogKey | null {
-    return lastMoved(this.#sql, 'share') ?? null;
+    return readLastMoved(this.#sql, 'share') ?? null;
   }
 
   /** Adds executions of a share (none when it was only opened) and when it was last opened, of which no event tells. */
@@ -325,7 +332,8 @@ export class CompanyLog extends DurableObject<Environment> {
 
   async #tellFollowers(): Promise<void> {
     const companyId = this.ctx.storage.kv.get<string>(NAME);
-    if (companyId === undefined || !followedKinds(this.#sql).some((kind) => isBehind(this.#sql, kind))) return;
+    if (companyId === undefined || !listFollowedKinds(this.#sql).some((kind) => hasUnreadRecords(this.#sql, kind)))
+      return;
     try {
       await this.env.WEBHOOKS.send({ type: 'webhooks.stream', companyId });
     } catch (error) {
@@ -360,7 +368,7 @@ export class CompanyLog extends DurableObject<Environment> {
   /** The kind that the oldest record is of. */
   #kindOfOldest(): LogKind | undefined {
     const oldest = LOG_KINDS.flatMap((kind) => {
-      const found = newestOrOldest(this.#sql, kind, toRange({}), 'oldest');
+      const found = readNewestOrOldest(this.#sql, kind, toRange({}), 'oldest');
       return found ? [{ kind, ...found }] : [];
     });
     return oldest.sort(compareKeys)[0]?.kind;
@@ -369,7 +377,7 @@ export class CompanyLog extends DurableObject<Environment> {
   /** The time at which the oldest day is to be moved; within a day, since the configuration may change. */
   #nextDay(): number {
     const now = clock.now();
-    const ends = LOG_KINDS.flatMap((kind) => newestOrOldest(this.#sql, kind, toRange({}), 'oldest') ?? []).map(
+    const ends = LOG_KINDS.flatMap((kind) => readNewestOrOldest(this.#sql, kind, toRange({}), 'oldest') ?? []).map(
       ({ at }) => (Math.floor(at / DAY_MS) + 1) * DAY_MS + this.#retention(),
     );
     return Math.max(now + RETRY_MS, Math.min(now + DAY_MS, ...ends));

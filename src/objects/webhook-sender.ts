@@ -4,7 +4,7 @@ import type { DISABLED_REASONS } from '../db/schema/webhooks.ts';
 import { disableEndpoint, selectEndpointToSendTo } from '../db/webhook-endpoints.ts';
 import { clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
-import { isNamedIn, type Person, redactValue } from '../logs/redaction.ts';
+import { isPersonNamedIn, type Person, redactValue } from '../logs/redaction.ts';
 import { decrypt } from '../platform/cipher.ts';
 import { gatherVersions } from '../platform/key-versions.ts';
 import { log, logError } from '../platform/log.ts';
@@ -168,13 +168,13 @@ export class WebhookSender extends DurableObject<Environment> {
   /** Returns bodies of sent and waiting deliveries that name a person. @param after where the page before ended; '' at first */
   naming(person: Person, after: string): { bodies: string[]; next: string | null } {
     const { rows, next } = this.#bodiesAfter(after);
-    return { bodies: rows.flatMap(({ body }) => (isNamedIn(body, person) ? body : [])), next };
+    return { bodies: rows.flatMap(({ body }) => (isPersonNamedIn(body, person) ? body : [])), next };
   }
 
   /** Puts the pseudonym of a person in their place, wherever they are named. */
   redact(person: Person, after: string): { changed: number; next: string | null } {
     const { rows, next } = this.#bodiesAfter(after);
-    const named = rows.filter(({ body }) => isNamedIn(body, person));
+    const named = rows.filter(({ body }) => isPersonNamedIn(body, person));
     for (const { id, body } of named)
       this.#sql.exec(
         'UPDATE deliveries SET body = ? WHERE id = ?',

@@ -54,10 +54,10 @@ const MAX_PAUSE_MS = 30_000;
 const MAX_TOKENS = 8192;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-export const noUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });
+export const makeNoUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });
 
 /** The maximum time for a call of `askModel`. */
-export const maxAskMs = ({ timeoutMs, backoffMs }: AiSettings): number =>
+export const computeMaxAskMs = ({ timeoutMs, backoffMs }: AiSettings): number =>
   MAX_ATTEMPTS * timeoutMs + Math.max(backoffMs, MAX_PAUSE_MS) + Math.max(4 * backoffMs, MAX_PAUSE_MS);
 
 /**
@@ -74,7 +74,7 @@ export async function askModel<T>(settings: AiSettings, question: Question<T>, u
       const failure = toFailure(error);
       const isTaken = question.takesInvalid === true && aiInvalidOutput.matches(failure);
       if (attempt === (question.attempts ?? MAX_ATTEMPTS) || isTaken || aiRefused.matches(failure)) throw failure;
-      const pause = Math.max(settings.backoffMs * 4 ** (attempt - 1), Math.min(retryAfterMs(error), MAX_PAUSE_MS));
+      const pause = Math.max(settings.backoffMs * 4 ** (attempt - 1), Math.min(readRetryAfterMs(error), MAX_PAUSE_MS));
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -100,15 +100,18 @@ async function askOnce<T>(settings: AiSettings, question: Question<T>, usage: Ai
     },
     { signal: AbortSignal.timeout(timeoutMs) },
   );
-  usage.prompt_tokens += tokenCount(completion.usage?.prompt_tokens);
-  usage.completion_tokens += tokenCount(completion.usage?.completion_tokens);
-  return { value: question.read(parseChoice(completion.choices?.[0])), model: modelName(completion.model) ?? model };
+  usage.prompt_tokens += readTokenCount(completion.usage?.prompt_tokens);
+  usage.completion_tokens += readTokenCount(completion.usage?.completion_tokens);
+  return {
+    value: question.read(parseChoice(completion.choices?.[0])),
+    model: readModelName(completion.model) ?? model,
+  };
 }
 
 /** The number of tokens; 0 where a provider leaves it out. */
-const tokenCount = (count: unknown): number =>
+const readTokenCount = (count: unknown): number =>
   Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0;
-const modelName = (name: unknown): string | undefined =>
+const readModelName = (name: unknown): string | undefined =>
   typeof name === 'string' && name !== '' ? cut(name, 200) : undefined;
 
 function parseChoice(choice: OpenAI.Chat.Completions.ChatCompletion.Choice | undefined): unknown {
@@ -131,7 +134,7 @@ const boundedFetch: typeof fetch = async (input, init) => {
 };
 
 /** The pause that a provider asks for, in seconds or as a date; 0 when it asks for none. */
-function retryAfterMs(error: unknown): number {
+function readRetryAfterMs(error: unknown): number {
   const text = error instanceof OpenAI.APIError ? error.headers?.get('retry-after') : undefined;
   if (!text) return 0;
   const pause =
@@ -143,13 +146,13 @@ function toFailure(error: unknown): Failure {
   // The client takes whatever its `fetch` throws for a broken connection.
   const isTooLarge = error instanceof OpenAI.APIConnectionError && error.cause instanceof InvalidAnswer;
   if (isTooLarge || !(error instanceof OpenAI.APIError)) return aiInvalidOutput().because(error);
-  return (isConnection(error) ? aiUnavailable() : failureOfStatus(error.status)).because(error);
+  return (isConnectionError(error) ? aiUnavailable() : toStatusFailure(error.status)).because(error);
 }
 
-const isConnection = (error: unknown): boolean =>
+const isConnectionError = (error: unknown): boolean =>
   error instanceof OpenAI.APIConnectionError || error instanceof OpenAI.APIUserAbortError;
 
-function failureOfStatus(status: number | undefined): Failure {
+function toStatusFailure(status: number | undefined): Failure {
   const isTemporary = status === undefined || status >= 500 || [408, 409, 429].includes(status);
   return isTemporary ? aiUnavailable({ status }) : aiRefused(status);
 }

@@ -38,7 +38,7 @@ const READER_SETTINGS = [
  * - CONNECT and TEMPORARY are revoked from PUBLIC, so that logins of other databases on the server cannot connect;
  * - the reader has USAGE on schema `public` only, so it can name nothing in `console`, `trash` and `kept`;
  * - it gets SELECT on every table that the owner creates later, also on one that is loaded in `console` first and then
- *   moved to `public`; `migrate` revokes it on the service's own tables.
+ *   moved to `public`; `migrateDatabase` revokes it on the service's own tables.
  *
  * Functions for large objects belong to the server's superuser, so no owner can revoke them from PUBLIC; PostgreSQL
  * refuses them in the read-only transactions that user SQL runs in.

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessSources, GroupGrants } from '../../src/access/evaluation.ts';
 import {
-  allowedActions,
   compileAccess,
   decide,
   dependsOnResource,
   isAdministrator,
+  listAllowedActions,
 } from '../../src/access/evaluation.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
@@ -144,7 +144,7 @@ describe('an access decision', () => {
       allowed: true,
       decided_by: { kind: 'owner', policy_id: null, sid: null, group_id: null },
     });
-    expect(allowedActions(owner)).toEqual(ALL_ACTIONS);
+    expect(listAllowedActions(owner)).toEqual(ALL_ACTIONS);
   });
 });
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { compareAccess, findResources } from '../../src/access/comparison.ts';
 import { compileAccess, decide } from '../../src/access/evaluation.ts';
 import {
-  comparisonBudget,
+  findShortestDifference,
   includesResource,
+  makeComparisonBudget,
   type ResourceLanguage,
-  shortestDifference,
 } from '../../src/access/resource-languages.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { matches } from '../../src/permissions/wildcard.ts';
@@ -35,7 +35,7 @@ const bruteForce = (some: ResourceLanguage, other: ResourceLanguage) =>
   RESOURCES.find((resource) => isIn(some, resource) && !isIn(other, resource)) ?? null;
 
 const compared = (some: ResourceLanguage, other: ResourceLanguage) =>
-  shortestDifference(some, other, comparisonBudget());
+  findShortestDifference(some, other, makeComparisonBudget());
 
 /** All patterns of at most three characters of two letters and the wildcard. */
 const SHORT_PATTERNS = (() => {

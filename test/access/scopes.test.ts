@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  allowedActions,
   compileAccess,
   decide,
   findNeededScopes,
+  findRules,
   isAdministrator,
   isUnrestricted,
-  rulesFor,
-  withinScopes,
+  limitToScopes,
+  listAllowedActions,
 } from '../../src/access/evaluation.ts';
 import { findExcess } from '../../src/access/grant-ceiling.ts';
 import { matches } from '../../src/permissions/wildcard.ts';
@@ -39,7 +39,7 @@ describe('an OAuth client with scopes', () => {
     fc.assert(
       fc.property(sources, fc.boolean(), patterns, (own, isOwner, scopes) => {
         const person = compileAccess({ ...own, isOwner });
-        const program = withinScopes(person, scopes);
+        const program = limitToScopes(person, scopes);
         for (const action of SOME_ACTIONS) {
           const inScope = scopes.some((pattern) => matches(pattern, action));
           for (const resource of SOME_RESOURCES) {
@@ -50,17 +50,17 @@ describe('an OAuth client with scopes', () => {
             expect(findNeededScopes(program, action, resource)).toEqual(needed);
           }
           // What is denied is hidden from the program, too.
-          if (!isOwner) expect(rulesFor(program, action).deny).toEqual(rulesFor(person, action).deny);
+          if (!isOwner) expect(findRules(program, action).deny).toEqual(findRules(person, action).deny);
         }
       }),
     );
   });
 
   test('is limited by its scopes when its user is the owner, too', () => {
-    const program = withinScopes(compileAccess(OWNER), ['groups:*']);
-    expect(rulesFor(program, 'groups:get').allow).toHaveLength(1);
-    expect(rulesFor(program, 'users:get').allow).toHaveLength(0);
-    expect(allowedActions(program).every((action) => action.startsWith('groups:'))).toBe(true);
+    const program = limitToScopes(compileAccess(OWNER), ['groups:*']);
+    expect(findRules(program, 'groups:get').allow).toHaveLength(1);
+    expect(findRules(program, 'users:get').allow).toHaveLength(0);
+    expect(listAllowedActions(program).every((action) => action.startsWith('groups:'))).toBe(true);
   });
 
   test.each([
@@ -68,7 +68,7 @@ describe('an OAuth client with scopes', () => {
     ['an administrator', ADMINISTRATOR],
   ])('cannot grant more than its scopes, if its user is %s', (_who, of) => {
     const person = compileAccess(of);
-    const program = withinScopes(person, ['policies:*', 'groups:*']);
+    const program = limitToScopes(person, ['policies:*', 'groups:*']);
     expect([isUnrestricted(person), isUnrestricted(program), isAdministrator(program)]).toEqual([true, false, true]);
     expect(findExcess(person, holding('*'))).toBe(null);
     expect(findExcess(program, holding('*'))).not.toBe(null);

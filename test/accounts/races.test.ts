@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { aGroup, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -28,14 +28,14 @@ describe('the default account', () => {
   it('stays the default when the account that is to replace it is deleted meanwhile', async () => {
     const [before, { id }] = [await defaults(), await anAccount()];
     const rival = () => must(remove(id));
-    const answer = await overtaken(updating, rival, (env) => change(id, { is_default: true }, env));
+    const answer = await sendOvertaken(updating, rival, (env) => change(id, { is_default: true }, env));
     expect(answer.status).toBe(404);
     expect(await defaults()).toEqual(before);
   });
 
   it('stays the default when the account that is to replace it is deactivated meanwhile', async () => {
     const [before, { id }] = [await defaults(), await anAccount()];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       updating,
       () => must(change(id, { is_active: false })),
       (env) => change(id, { is_default: true }, env),
@@ -46,7 +46,7 @@ describe('the default account', () => {
 
   it('is a single one when another account becomes it meanwhile', async () => {
     const [{ id }, rival] = [await anAccount(), await anAccount()];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       updating,
       () => must(change(rival.id, { is_default: true })),
       (env) => change(id, { is_default: true }, env),
@@ -56,20 +56,22 @@ describe('the default account', () => {
 
   it('is a single one by a unique index, whatever statement writes it', async () => {
     const { id } = await anAccount();
-    await expect(rowOf('update accounts set is_default = 1 where id = ? returning id', id)).rejects.toThrow(/UNIQUE/);
+    await expect(selectRow('update accounts set is_default = 1 where id = ? returning id', id)).rejects.toThrow(
+      /UNIQUE/,
+    );
   });
 
   it('is not deactivated when it becomes the default meanwhile', async () => {
     const { id } = await anAccount();
     const rival = () => must(change(id, { is_default: true }));
-    const answer = await overtaken(updating, rival, (env) => change(id, { is_active: false }, env));
+    const answer = await sendOvertaken(updating, rival, (env) => change(id, { is_active: false }, env));
     expect(answer.status).toBe(409);
-    expect(await rowOf('select is_active from accounts where id = ?', id)).toEqual({ is_active: 1 });
+    expect(await selectRow('select is_active from accounts where id = ?', id)).toEqual({ is_active: 1 });
   });
 
   it('is not deleted when it becomes the default meanwhile', async () => {
     const { id } = await anAccount();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       updating,
       () => must(change(id, { is_default: true })),
       (env) => remove(id, env),
@@ -82,14 +84,14 @@ describe('an account', () => {
   it('is not changed once it is deleted', async () => {
     const { id, name } = await anAccount();
     const rival = () => must(remove(id));
-    const answer = await overtaken(updating, rival, (env) => change(id, { name: 'Too late' }, env));
+    const answer = await sendOvertaken(updating, rival, (env) => change(id, { name: 'Too late' }, env));
     expect(answer.status).toBe(404);
-    expect(await rowOf('select name from accounts where id = ?', id)).toEqual({ name });
+    expect(await selectRow('select name from accounts where id = ?', id)).toEqual({ name });
   });
 
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await anAccount();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       updating,
       () => must(remove(id)),
       (env) => remove(id, env),
@@ -100,13 +102,13 @@ describe('an account', () => {
   it('is not deleted when somebody is put into it meanwhile', async () => {
     const [{ id }, groupId, user] = [await anAccount(), await aGroup(company), await aUser(company)];
     const rival = () => bind(company, groupId, user.id, id);
-    const answer = await overtaken(updating, rival, (env) => remove(id, env));
+    const answer = await sendOvertaken(updating, rival, (env) => remove(id, env));
     expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
   });
 
   it('is not deleted when it gets a service account meanwhile', async () => {
     const { id } = await anAccount();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       updating,
       () => aServiceAccount(company, [], id),
       (env) => remove(id, env),
@@ -118,15 +120,15 @@ describe('an account', () => {
     const { id } = await anAccount();
     await must(remove(id));
     const restore = (env?: Record<string, string>) => admin.post(`/admin/restore/account/${id}`, env ? { env } : {});
-    const answer = await overtaken(updating, () => must(restore()), restore);
+    const answer = await sendOvertaken(updating, () => must(restore()), restore);
     expect(answer.status).toBe(409);
   });
 
   it('is refused a name that another account takes meanwhile', async () => {
     const json = { name: aName() };
     const make = (env?: Record<string, string>) => admin.post('/accounts', { json, ...(env && { env }) });
-    const answer = await overtaken(/^insert into "accounts"/, () => must(make()), make);
+    const answer = await sendOvertaken(/^insert into "accounts"/, () => must(make()), make);
     expect(answer.status).toBe(409);
-    expect(await countOf('accounts where name = ?', json.name)).toBe(1);
+    expect(await countRows('accounts where name = ?', json.name)).toBe(1);
   });
 });

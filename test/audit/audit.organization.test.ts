@@ -1,8 +1,8 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PLATFORM_LOG } from '../../src/logs/log.ts';
-import { type ApiResponse, bearer, call } from '../support/api.ts';
-import { recordsOf } from '../support/log.ts';
+import { type ApiResponse, call, createCaller } from '../support/api.ts';
+import { readRecords } from '../support/log.ts';
 import { aPolicy, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -33,7 +33,7 @@ async function recordOf(answer: ApiResponse) {
 const strayOf = (answer: ApiResponse) =>
   vi.waitFor(
     async () => {
-      const [record] = await recordsOf('audit', PLATFORM_LOG, { values: { correlationId: correlationId(answer) } });
+      const [record] = await readRecords('audit', PLATFORM_LOG, { values: { correlationId: correlationId(answer) } });
       expect(record).toBeDefined();
       return record;
     },
@@ -168,7 +168,7 @@ describe('the audit record of a request', () => {
     const secrets = [company.token, company.refreshToken, company.apiKey.secret_key, company.owner.password];
     await call('POST', '/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
     await recordOf(await company.as.get(`/v1/auth/me?token=${company.token}`));
-    const text = JSON.stringify([await recordsOf('audit', company.id), await recordsOf('audit')]);
+    const text = JSON.stringify([await readRecords('audit', company.id), await readRecords('audit')]);
     for (const secret of [...secrets, 'correlation_id=', 'quantity=']) expect(text).not.toContain(secret);
   });
 
@@ -206,7 +206,7 @@ describe('the audit record of a request', () => {
 
 describe('requests of unknown clients, which belong to no company,', () => {
   const strangers = async (address: string) => {
-    const records = [...(await recordsOf('audit')), ...(await recordsOf('audit', company.id))];
+    const records = [...(await readRecords('audit')), ...(await readRecords('audit', company.id))];
     return records.filter(({ ip }) => ip === address);
   };
   /** The minute of an address is over. */
@@ -217,7 +217,7 @@ describe('requests of unknown clients, which belong to no company,', () => {
     await call('GET', '/health', { headers });
     await call('GET', '/no/such/route/token-in-the-path?token=in-the-query', { headers });
     await call('OPTIONS', '/users', { headers: { ...headers, origin: 'https://console.test' } });
-    await bearer('garbage-token').get('/v1/auth/me', { headers });
+    await createCaller('garbage-token').get('/v1/auth/me', { headers });
     await call('POST', '/groups', { headers: { ...headers, authorization: 'HMAC a:b' }, body: 'x'.repeat(2_000_000) });
     await call('POST', '/v1/auth/login', {
       headers,
@@ -316,7 +316,7 @@ describe('GET /admin/audit-events', () => {
   it('shows nothing of another organization', async () => {
     const other = await aCompany();
     const answer = await other.as.get('/v1/auth/me');
-    await vi.waitFor(async () => expect(await recordsOf('audit', other.id)).not.toEqual([]), { timeout: 15_000 });
+    await vi.waitFor(async () => expect(await readRecords('audit', other.id)).not.toEqual([]), { timeout: 15_000 });
     expect((await events({ correlation_id: correlationId(answer) })).body.total).toBe(0);
     expect((await events({ principal_id: other.owner.id })).body.total).toBe(0);
   });

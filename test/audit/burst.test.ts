@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { recordsOf } from '../support/log.ts';
+import { readRecords } from '../support/log.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
@@ -23,6 +23,6 @@ it('the audit trail has every request of a burst of 2,000', async () => {
     },
     { timeout: 30_000, interval: 500 },
   );
-  const records = await recordsOf('audit', company.id, { values: { principalId: company.owner.id } });
+  const records = await readRecords('audit', company.id, { values: { principalId: company.owner.id } });
   expect(new Set(records.map(({ correlationId }) => correlationId))).toEqual(ids);
 }, 120_000);

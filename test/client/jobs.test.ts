@@ -11,7 +11,7 @@ import {
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aHeldQueue, deliver, upload } from '../uploads/support.ts';
+import { createHeldQueue, deliverMessage, uploadFiles } from '../uploads/support.ts';
 import { toWorker } from './to-worker.ts';
 
 let company: Company;
@@ -116,7 +116,7 @@ describe('an upload by the client', () => {
     /** What the API is asked, which fails as it is told. */
     function line(failing: (patches: number) => 'lost' | 'answer lost' | undefined) {
       const asked: string[] = [];
-      const send = toWorker({ ...aHeldQueue().env });
+      const send = toWorker({ ...createHeldQueue().env });
       const fetching = (async (url: string, init: RequestInit) => {
         const offset = new Headers(init.headers).get('upload-offset');
         asked.push([init.method, offset].filter(Boolean).join(' '));
@@ -269,8 +269,8 @@ describe('waiting for a job', () => {
   });
 
   it('is one request to the API until the job has changed', async () => {
-    const queue = aHeldQueue();
-    const jobId = await upload(company, [aFile(CITIES)], queue);
+    const queue = createHeldQueue();
+    const jobId = await uploadFiles(company, [aFile(CITIES)], queue);
     const looks: string[] = [];
     const send = toWorker();
     const watched = (async (url: string, init: RequestInit) => {
@@ -282,7 +282,7 @@ describe('waiting for a job', () => {
     }) as typeof fetch;
     const waiting = person(watched).waitFor('/v1/managed-tables/upload-jobs/{jobId}', { params: { jobId } });
     await expect.poll(() => looks).toEqual([' 200', '?wait=20']);
-    for (const message of queue.messages) await deliver(message as JobMessage, queue.env);
+    for (const message of queue.messages) await deliverMessage(message as JobMessage, queue.env);
     expect((await waiting).status).toBe('waiting_confirm');
     expect(new Set(looks.slice(1))).toEqual(new Set(['?wait=20 200']));
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeTypes, type OpenApi } from '../../client/describe-routes.ts';
-import { openApi } from '../support/conformity.ts';
+import { readApiDescription } from '../support/conformity.ts';
 
 it('the client has the types of the present contract, as `npm run contract` writes them', async () => {
-  await expect(describeTypes(openApi() as OpenApi)).toMatchFileSnapshot('../../client/generated/routes.ts');
+  await expect(describeTypes(readApiDescription() as OpenApi)).toMatchFileSnapshot('../../client/generated/routes.ts');
 });

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL, call } from '../support/api.ts';
-import { countedD1 } from '../support/counted.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 
@@ -90,7 +90,7 @@ describe('the brand of a company', () => {
   });
 
   it('is checked for contrast again if another request changes a half of it meanwhile', async () => {
-    const { env: overtaken, hasRun } = rivalBefore(/^update "companies"/i, async () => {
+    const { env: overtaken, hasRun } = createRivalEnv(/^update "companies"/i, async () => {
       await must(put({ background: '#ffffff', text_color: '#000000', primary_color: '#000000' }));
     });
     await must(put({ background: '#000000', text_color: '#ffffff', primary_color: '#ffffff' }));
@@ -180,12 +180,12 @@ describe('the brand that a viewer is shown', () => {
     await must(owner.as.put(PATH, { json: BRAND }));
     const { logo_url } = await must(owner.as.put(LOGO, { body: bytesOf(PICTURES.png) }));
     for (const path of paths) {
-      const { env: counting, calls } = countedD1();
+      const { env: counting, calls } = createCountingD1();
       const { body } = await call('GET', path, { env: counting });
       expect(body.branding).toEqual({ ...BRAND, logo_url });
       expect(calls()).toBe(1);
     }
-    const { env: counting, calls } = countedD1();
+    const { env: counting, calls } = createCountingD1();
     const { body } = await call('GET', `/p/${token}`, { env: counting });
     expect([String(body).includes(JSON.stringify(BRAND.name)), calls()]).toEqual([true, 1]);
   });

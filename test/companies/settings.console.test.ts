@@ -2,12 +2,12 @@ import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
-import { bearer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
-import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
+import { sendOvertaken } from '../support/rival.ts';
+import { computeCode, enrolAuthenticator, wrongCode } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
@@ -39,7 +39,7 @@ describe('the settings of a company', () => {
   });
 
   it.each([{ locale: 'de' }, { require_2fa: 1 }, { sso_only: null }])('refuse %j', async (json) => {
-    expect(statusAndCode(await put(json))).toEqual([422, 'VALIDATION_ERROR']);
+    expect(readStatusAndCode(await put(json))).toEqual([422, 'VALIDATION_ERROR']);
   });
 
   it('for signing in can be changed by administrators and the owner only', async () => {
@@ -54,7 +54,7 @@ describe('the settings of a company', () => {
       { sso_only: true },
       { locale: 'en', sso_only: false, require_2fa: true },
     ]) {
-      expect(statusAndCode(await put(json, member.as))).toEqual([403, 'FORBIDDEN']);
+      expect(readStatusAndCode(await put(json, member.as))).toEqual([403, 'FORBIDDEN']);
     }
     expect((await company.as.get(PATH)).body).toEqual({ ...STANDARD, locale: 'es' });
     expect((await put({ sso_only: true }, administrator.as)).status).toBe(200);
@@ -65,12 +65,12 @@ describe('the settings of a company', () => {
     const { body } = await as.get(PATH);
     const json = { ...body, locale: 'pt-BR' };
     expect(await put(json, as)).toMatchObject({ status: 200, body: json });
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^update "companies"/,
       () => put({ sso_only: true }),
       (env) => as.put(PATH, { json, env }),
     );
-    expect(statusAndCode(late)).toEqual([403, 'FORBIDDEN']);
+    expect(readStatusAndCode(late)).toEqual([403, 'FORBIDDEN']);
     expect((await as.get(PATH)).body).toMatchObject({ sso_only: true });
   });
 });
@@ -88,26 +88,26 @@ describe('a second factor that the company requires', () => {
       { requires_2fa_setup: true, pending_2fa_token: expect.any(String), expires_in: expect.any(Number) },
     ]);
     const { pending_2fa_token } = body;
-    expect((await bearer(pending_2fa_token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(pending_2fa_token).get('/v1/auth/me')).status).toBe(401);
     const finish = { pending_2fa_token, totp_token: '123456' };
     expect((await call('POST', '/v1/auth/2fa/login', { json: finish })).status).toBe(401);
 
     const made = await setup({ pending_2fa_token });
     expect([made.status, made.body.otpauth_url]).toEqual([200, expect.stringContaining(made.body.secret)]);
     const wrong = await enable({ pending_2fa_token, totp_token: wrongCode(made.body.secret) });
-    expect(statusAndCode(wrong)).toEqual([400, 'INVALID_2FA_CODE']);
-    expect(statusAndCode(await enable({ pending_2fa_token }))).toEqual([422, 'VALIDATION_ERROR']);
-    const totp_token = codeOf(made.body.secret);
+    expect(readStatusAndCode(wrong)).toEqual([400, 'INVALID_2FA_CODE']);
+    expect(readStatusAndCode(await enable({ pending_2fa_token }))).toEqual([422, 'VALIDATION_ERROR']);
+    const totp_token = computeCode(made.body.secret);
     const done = await enable({ pending_2fa_token, totp_token });
     expect(done.status).toBe(200);
     expect(done.body).toMatchObject({ refresh_token: expect.any(String), user: { _id: id, email } });
     expect(done.body.backup_codes).toHaveLength(10);
-    expect((await bearer(done.body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(done.body.token).get('/v1/auth/me')).status).toBe(200);
     // The session that was there before has ended; the token is spent.
     expect((await as.get('/v1/auth/me')).status).toBe(401);
     expect((await enable({ pending_2fa_token, totp_token })).status).toBe(401);
     expect((await setup({ pending_2fa_token })).status).toBe(401);
-    expect(mailTo(email).subject).toMatch(/^Your second factor was enabled/);
+    expect(readNewestMail(email).subject).toMatch(/^Your second factor was enabled/);
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
@@ -115,14 +115,14 @@ describe('a second factor that the company requires', () => {
     await put({ require_2fa: true });
     const { email } = company.owner;
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
-    const json = { company_slug: company.slug, email, code: codeIn(mailTo(email)) };
+    const json = { company_slug: company.slug, email, code: readCode(readNewestMail(email)) };
     const { body } = await call('POST', '/v1/auth/passwordless/verify', { json });
     expect(body).toHaveProperty('requires_2fa_setup', true);
   });
 
   it('is asked of users who have one', async () => {
     const { email, as } = await aUser(company);
-    await enrol(as);
+    await enrolAuthenticator(as);
     await put({ require_2fa: true });
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
@@ -135,15 +135,15 @@ describe('a second factor that the company requires', () => {
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await enable({ pending_2fa_token, totp_token: wrongCode(secret) })).status).toBe(400);
     }
-    expect((await enable({ pending_2fa_token, totp_token: codeOf(secret) })).status).toBe(401);
+    expect((await enable({ pending_2fa_token, totp_token: computeCode(secret) })).status).toBe(401);
     const next = (await logIn(company.slug, email, PASSWORD)).body;
-    later(next.expires_in * 1000 + 1000);
+    advanceClock(next.expires_in * 1000 + 1000);
     expect((await setup({ pending_2fa_token: next.pending_2fa_token })).status).toBe(401);
   });
 
   it('cannot be set up with the pending token of a user who has one already', async () => {
     const { email, as } = await aUser(company);
-    await enrol(as);
+    await enrolAuthenticator(as);
     const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;
     expect((await setup({ pending_2fa_token })).status).toBe(401);
     for (const token of ['x', 'x'.repeat(5000)]) {
@@ -162,14 +162,14 @@ describe('the setting sso_only', () => {
     call('POST', '/v1/users/reset-password/request', { json: { email, company_slug } });
   const confirmReset = (token: string | null) =>
     call('POST', '/v1/users/reset-password/confirm', { json: { token, password: NEW_PASSWORD } });
-  const tokenOf = (email: string) => linkIn(mailTo(email)).searchParams.get('token');
+  const tokenOf = (email: string) => readLink(readNewestMail(email)).searchParams.get('token');
 
   it('lets nobody but the owner sign in with a password, whether or not the email exists', async () => {
     const { email } = await aUser(company);
     await put({ sso_only: true });
     for (const who of [email, 'nobody@nowhere.test']) {
-      expect(statusAndCode(await logIn(company.slug, who, PASSWORD))).toEqual(SSO);
-      expect(statusAndCode(await logIn(company.slug, who, 'wrong-password'))).toEqual(SSO);
+      expect(readStatusAndCode(await logIn(company.slug, who, PASSWORD))).toEqual(SSO);
+      expect(readStatusAndCode(await logIn(company.slug, who, 'wrong-password'))).toEqual(SSO);
     }
     expect((await logIn(company.slug, company.owner.email, PASSWORD)).status).toBe(200);
     expect((await logIn(company.slug, company.owner.email, 'wrong-password')).status).toBe(400);
@@ -178,16 +178,20 @@ describe('the setting sso_only', () => {
   it('lets nobody but the owner sign in with a mailed code', async () => {
     const { email } = await aUser(company);
     await requestCode(email);
-    const code = codeIn(mailTo(email));
+    const code = readCode(readNewestMail(email));
     await put({ sso_only: true });
     for (const who of [email, 'nobody@nowhere.test']) {
-      expect(statusAndCode(await requestCode(who))).toEqual(SSO);
+      expect(readStatusAndCode(await requestCode(who))).toEqual(SSO);
       const json = { company_slug: company.slug, email: who, code };
-      expect(statusAndCode(await call('POST', '/v1/auth/passwordless/verify', { json }))).toEqual(SSO);
+      expect(readStatusAndCode(await call('POST', '/v1/auth/passwordless/verify', { json }))).toEqual(SSO);
     }
-    expect(mailsTo(email)).toHaveLength(1);
+    expect(listMailsTo(email)).toHaveLength(1);
     expect((await requestCode(company.owner.email)).status).toBe(200);
-    const json = { company_slug: company.slug, email: company.owner.email, code: codeIn(mailTo(company.owner.email)) };
+    const json = {
+      company_slug: company.slug,
+      email: company.owner.email,
+      code: readCode(readNewestMail(company.owner.email)),
+    };
     expect((await call('POST', '/v1/auth/passwordless/verify', { json })).status).toBe(200);
   });
 
@@ -196,11 +200,11 @@ describe('the setting sso_only', () => {
     await requestReset(email, company.slug);
     const before = tokenOf(email);
     await put({ sso_only: true });
-    expect(statusAndCode(await requestReset(email, company.slug))).toEqual(SSO);
-    expect(statusAndCode(await requestReset('nobody@nowhere.test', company.slug))).toEqual(SSO);
+    expect(readStatusAndCode(await requestReset(email, company.slug))).toEqual(SSO);
+    expect(readStatusAndCode(await requestReset('nobody@nowhere.test', company.slug))).toEqual(SSO);
     expect((await requestReset(email)).status).toBe(200);
-    expect(mailsTo(email)).toHaveLength(1);
-    expect(statusAndCode(await confirmReset(before))).toEqual(SSO);
+    expect(listMailsTo(email)).toHaveLength(1);
+    expect(readStatusAndCode(await confirmReset(before))).toEqual(SSO);
     expect((await requestReset(company.owner.email, company.slug)).status).toBe(200);
     expect((await confirmReset(tokenOf(company.owner.email))).status).toBe(200);
   });
@@ -218,15 +222,15 @@ describe('the setting sso_only', () => {
         .sign(await importJWK(inject('forgerKey'), 'RS256'));
       return call('POST', '/v1/auth/social', { json: { company_slug: company.slug, social_token } });
     };
-    expect(statusAndCode(await signIn(email, 'member'))).toEqual(SSO);
-    expect(statusAndCode(await signIn('nobody@nowhere.test', 'nobody'))).toEqual(SSO);
+    expect(readStatusAndCode(await signIn(email, 'member'))).toEqual(SSO);
+    expect(readStatusAndCode(await signIn('nobody@nowhere.test', 'nobody'))).toEqual(SSO);
     expect((await signIn(company.owner.email, 'owner')).status).toBe(200);
   });
 
   it('lets nobody but the owner complete with a second factor what began with a password', async () => {
     const newcomer = await aUser(company);
     const { email, backupCodes } = await anEnrolledUser(company);
-    const owners = await enrol(company.as);
+    const owners = await enrolAuthenticator(company.as);
     const member = await pendingOf(company, email);
     const owner = await pendingOf(company, company.owner.email);
     await put({ require_2fa: true });
@@ -235,12 +239,12 @@ describe('the setting sso_only', () => {
     const login = (env?: Record<string, string>) => finish(member, { backup_code: backupCodes[0] as string }, env);
     const enable = (env?: Record<string, string>) =>
       call('POST', '/v1/auth/2fa/enable', {
-        json: { pending_2fa_token, totp_token: codeOf(secret) },
+        json: { pending_2fa_token, totp_token: computeCode(secret) },
         ...(env && { env }),
       });
     for (const send of [login, enable]) {
-      const late = await overtaken(/^update "pending_second_factors"/, () => put({ sso_only: true }), send);
-      expect([late, await send()].map(statusAndCode)).toEqual([SSO, SSO]);
+      const late = await sendOvertaken(/^update "pending_second_factors"/, () => put({ sso_only: true }), send);
+      expect([late, await send()].map(readStatusAndCode)).toEqual([SSO, SSO]);
       if (send === login) expect((await finish(owner, { totp_token: owners.code() })).status).toBe(200);
       await put({ sso_only: false });
       expect((await send()).status).toBe(200);

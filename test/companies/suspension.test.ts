@@ -6,17 +6,17 @@ import { aSigningKey, embedOf, hostToken, makeEmbed } from '../embeds/support.ts
 import { aContext, anOutsider, dashboardGrant, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
 import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
-import { type ApiResponse, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { invite } from '../support/invite.ts';
-import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
-import { countOf, overtaken } from '../support/rival.ts';
-import { codeOf } from '../support/second-factor.ts';
+import { type ApiResponse, BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { inviteUser } from '../support/invite.ts';
+import { listMailsTo, readLink, readNewestMail, whileMailIsDown } from '../support/mail.ts';
+import { countRows, sendOvertaken } from '../support/rival.ts';
+import { computeCode } from '../support/second-factor.ts';
 import { allow, aServiceAccountThat, must, signed, withSecret } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
-import { aHeldQueue, deliver, jobOf, upload } from '../uploads/support.ts';
+import { createHeldQueue, deliverMessage, readJob, uploadFiles } from '../uploads/support.ts';
 
-const operator = bearer('operator-token-of-the-tests');
+const operator = createCaller('operator-token-of-the-tests');
 const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 const setStatus = (company: { id: string }, status: string) =>
   must(operator.patch(pathOf(company), { json: { status } }));
@@ -70,7 +70,7 @@ describe('an organization that the operator manages', () => {
       status: 'active',
     });
     const { suspended_at: since } = await suspend(company);
-    later(60_000);
+    advanceClock(60_000);
     expect(await suspend(company)).toMatchObject({ name: 'Globex', status: 'suspended', suspended_at: since });
     expect(await activate(company)).toMatchObject({ status: 'active', suspended_at: null });
   });
@@ -89,7 +89,7 @@ describe('an organization that the operator manages', () => {
 
   it('cannot be managed by anybody else', async () => {
     const company = await aCompany();
-    for (const caller of [bearer('wrong'), bearer(company.token), signed(company.apiKey)]) {
+    for (const caller of [createCaller('wrong'), createCaller(company.token), signed(company.apiKey)]) {
       expect((await caller.get('/admin/organizations')).status).toBe(401);
       expect((await caller.get(pathOf(company))).status).toBe(401);
       expect((await caller.patch(pathOf(company), { json: { status: 'suspended' } })).status).toBe(401);
@@ -118,14 +118,14 @@ describe('a suspended organization', () => {
     embeds.hosts = await hostToken(await aSigningKey(company), { dashboard_id: dashboard });
     await aContext(company, [dashboardGrant(dashboard)], ['ana@partner.test']);
     portal = (await anOutsider(company, 'ana@partner.test')).tokens;
-    outsider = bearer(portal.access_token);
+    outsider = createCaller(portal.access_token);
     service = (await must(signed(company.apiKey).post('/tokens', { json: { expires_in: 600 } }))).token;
     const reader = await aReader(company, 'data_api:get_job');
     const { slug } = await aPublished(company, 'SELECT 1 AS one');
-    const { messages, env: held } = aHeldQueue();
+    const { messages, env: held } = createHeldQueue();
     const env = { DATA_JOBS: held.JOBS } as unknown as Record<string, string>;
     const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json: {}, env }));
-    await deliver(messages[0] as JobMessage);
+    await deliverMessage(messages[0] as JobMessage);
     link = (await must(reader.as.get(`/data/jobs/${job_id}`))).url;
   });
   beforeEach(() => suspend(company));
@@ -135,7 +135,7 @@ describe('a suspended organization', () => {
   const callers = (): Record<string, Caller> => ({
     bearer: company.as,
     'bearer?': company.as,
-    machine: bearer(service),
+    machine: createCaller(service),
     signature: signed(company.apiKey),
     external: outsider,
     directory: withSecret({ key: company.apiKey }),
@@ -160,10 +160,10 @@ describe('a suspended organization', () => {
   });
 
   it('refuses service tokens on routes for users, and API keys with their secret', async () => {
-    expect(refusal(await bearer(service).get('/v1/managed-tables'))).toEqual(REFUSED);
+    expect(refusal(await createCaller(service).get('/v1/managed-tables'))).toEqual(REFUSED);
     const { access_key, secret_key } = company.apiKey;
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    expect((await bearer(`${access_key}:${secret_key}`).post('/mcp', { json: ping })).status).toBe(403);
+    expect((await createCaller(`${access_key}:${secret_key}`).post('/mcp', { json: ping })).status).toBe(403);
   });
 
   it('shows no share, no embed and no result behind a link', async () => {
@@ -199,17 +199,17 @@ describe('a suspended organization', () => {
   it('keeps the refresh tokens that it refuses, which work after the suspension', async () => {
     const refresh = () => call('POST', '/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
     expect((await refresh()).status).toBe(403);
-    later(60_000);
+    advanceClock(60_000);
     await activate(company);
     const { token, refresh_token: refreshToken } = await must(refresh());
-    Object.assign(company, { token, refreshToken, as: bearer(token) });
+    Object.assign(company, { token, refreshToken, as: createCaller(token) });
     portal = await must(call('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: portal.refresh_token } }));
-    outsider = bearer(portal.access_token);
+    outsider = createCaller(portal.access_token);
   });
 
   it('answers requests for codes and resets as usual, and mails nothing', async () => {
     const email = company.owner.email;
-    const before = mailsTo(email).length + mailsTo('ana@partner.test').length;
+    const before = listMailsTo(email).length + listMailsTo('ana@partner.test').length;
     const post = (path: string, json: unknown) => call('POST', path, { json });
     const answers = [
       await post('/v1/auth/passwordless/request', { company_slug: company.slug, email }),
@@ -218,19 +218,19 @@ describe('a suspended organization', () => {
       await requestCode(company, 'ana@partner.test'),
     ];
     expect(answers.map(({ status }) => status < 300)).toEqual(answers.map(() => true));
-    later(120_000);
+    advanceClock(120_000);
     await runScheduled();
-    expect(mailsTo(email).length + mailsTo('ana@partner.test').length).toBe(before);
+    expect(listMailsTo(email).length + listMailsTo('ana@partner.test').length).toBe(before);
   });
 });
 
 describe('a link that an organization has mailed', () => {
   it('is refused while the organization is suspended, and works afterwards', async () => {
     const company = await aCompany();
-    await invite(company, 'new@else.test');
-    const invitation = linkIn(mailTo('new@else.test')).searchParams.get('token') as string;
+    await inviteUser(company, 'new@else.test');
+    const invitation = readLink(readNewestMail('new@else.test')).searchParams.get('token') as string;
     await call('POST', '/v1/users/reset-password/request', { json: { email: company.owner.email } });
-    const reset = linkIn(mailTo(company.owner.email)).searchParams.get('token') as string;
+    const reset = readLink(readNewestMail(company.owner.email)).searchParams.get('token') as string;
     const password = 'quiet-harbour-lantern';
     const send = async () => [
       await call('GET', `/v1/users/invitation?token=${invitation}`),
@@ -270,14 +270,14 @@ describe('a suspension', () => {
   it('prevents a session that is just being created', async () => {
     const company = await aCompany();
     const json = { company_slug: company.slug, email: company.owner.email, password: PASSWORD };
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^insert into "sessions"/,
       () => suspend(company),
       (env) => call('POST', '/v1/auth/login', { json, env }),
     );
     expect(refusal(late)).toEqual(REFUSED);
     // The one of the company's beginning.
-    expect(await countOf('sessions where company_id = ?', company.id)).toBe(1);
+    expect(await countRows('sessions where company_id = ?', company.id)).toBe(1);
   });
 
   it('refuses a sign-in that waits for a second factor, which works after the suspension', async () => {
@@ -291,9 +291,9 @@ describe('a suspension', () => {
       call('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, ...(env && { env }) });
     const { secret } = await must(enrolment('setup'));
     const login = (env?: Record<string, string>) => finish(pending, { backup_code: backupCodes[0] as string }, env);
-    const enable = (env?: Record<string, string>) => enrolment('enable', { totp_token: codeOf(secret) }, env);
+    const enable = (env?: Record<string, string>) => enrolment('enable', { totp_token: computeCode(secret) }, env);
     for (const send of [login, enable]) {
-      const late = await overtaken(/^update "pending_second_factors"/, () => suspend(company), send);
+      const late = await sendOvertaken(/^update "pending_second_factors"/, () => suspend(company), send);
       expect([late, await send(), await enrolment('setup')].map(refusal)).toEqual([REFUSED, REFUSED, REFUSED]);
       await activate(company);
       expect((await send()).status).toBe(200);
@@ -302,25 +302,25 @@ describe('a suspension', () => {
 
   it('leaves a job queued whose message arrives, and the job continues afterwards', async () => {
     const company = await aProvisionedCompany();
-    const queue = aHeldQueue();
-    const id = await upload(company, [CITIES()], { env: queue.env });
+    const queue = createHeldQueue();
+    const id = await uploadFiles(company, [CITIES()], { env: queue.env });
     const [message] = queue.messages.splice(0) as [JobMessage];
     await suspend(company);
-    expect(await deliver(message, queue.env)).toBe('done');
+    expect(await deliverMessage(message, queue.env)).toBe('done');
     await activate(company);
-    expect((await jobOf(company, id)).status).toBe('queued');
+    expect((await readJob(company, id)).status).toBe('queued');
     await runScheduled(queue.env);
     expect(queue.messages).toEqual([expect.objectContaining({ jobId: id })]);
-    await deliver(queue.messages[0] as JobMessage, queue.env);
-    expect((await jobOf(company, id)).status).toBe('waiting_confirm');
+    await deliverMessage(queue.messages[0] as JobMessage, queue.env);
+    expect((await readJob(company, id)).status).toBe('waiting_confirm');
   });
 
   it('stops waiting uploads, messages, data jobs and mails until it ends', async () => {
     const company = await aProvisionedCompany();
     const email = company.owner.email;
-    const queue = aHeldQueue();
+    const queue = createHeldQueue();
     const env = { ...queue.env, DATA_JOBS: queue.env.JOBS };
-    const silent = await upload(company, [CITIES()], { env: queue.env });
+    const silent = await uploadFiles(company, [CITIES()], { env: queue.env });
     const { slug } = await aPublished(company, 'SELECT 1 AS one');
     const reader = await aReader(company);
     const sent = { json: {}, env: env as unknown as Record<string, string> };
@@ -329,17 +329,17 @@ describe('a suspension', () => {
     const asked = { json: { company_slug: company.slug, email } };
     await whileMailIsDown(() => must(call('POST', '/v1/users/reset-password/request', asked)));
     await suspend(company);
-    await deliver(first, queue.env);
+    await deliverMessage(first, queue.env);
     queue.messages.splice(0);
-    const mails = mailsTo(email).length;
-    later(5 * 60_000);
+    const mails = listMailsTo(email).length;
+    advanceClock(5 * 60_000);
     await runScheduled(env);
     expect(queue.messages).toEqual([]);
-    expect(mailsTo(email).length).toBe(mails);
+    expect(listMailsTo(email).length).toBe(mails);
     await activate(company);
     await runScheduled(env);
     const ids = queue.messages.map((message) => ('jobId' in message ? message.jobId : ''));
     expect(ids.toSorted()).toEqual([silent, silent, data].toSorted());
-    expect(mailsTo(email).length).toBe(mails + 1);
+    expect(listMailsTo(email).length).toBe(mails + 1);
   });
 });

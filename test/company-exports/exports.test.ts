@@ -2,15 +2,15 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { settle } from '../company-log/support.ts';
-import { aConcept } from '../knowledge/support.ts';
+import { createConcept } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { countOf, overtaken, rivalBefore, rowOf } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { countRows, createRivalEnv, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { deliver, inDatabase } from '../uploads/support.ts';
+import { deliverMessage, queryDatabase } from '../uploads/support.ts';
 import { someSales } from '../visualizations/support.ts';
 import {
   aQueue,
@@ -43,7 +43,7 @@ afterEach(resetClock);
 async function aLargeTable(rows = 45_000) {
   const owner = await aProvisionedCompany();
   const id = await aTable(owner.as, 'large', [column('n', 'integer'), column('price', 'decimal'), column('text')]);
-  await inDatabase(owner, (database) =>
+  await queryDatabase(owner, (database) =>
     database.execute(
       `INSERT INTO public.large (n, price, text) SELECT n, n / 4.0, repeat('x', 90) || n FROM generate_series(1, ${rows}) AS n`,
     ),
@@ -81,7 +81,7 @@ describe('an export of a company', () => {
     const { dashboard } = await aSalesDashboard(company);
     const { token } = await aShare(company, dashboard._id);
     expect((await linkOf(token).resolve()).status).toBe(200);
-    await aConcept(company.as);
+    await createConcept(company.as);
     const { id, queue } = await aStarted(company);
     expect(await getExport(company, id)).toEqual({
       export_id: id,
@@ -228,7 +228,7 @@ describe('a request to export a company', () => {
     const owner = await aCompany();
     const queue = aQueue();
     let rival: { export_id: string } | undefined;
-    const { body } = await overtaken(
+    const { body } = await sendOvertaken(
       /insert into "company_exports"/,
       async () => {
         rival = await must(operator.post(pathOf(owner), { env: queue.env }));
@@ -236,7 +236,7 @@ describe('a request to export a company', () => {
       (watched) => owner.as.post(EXPORTS_PATH, { env: { ...queue.env, ...watched } }),
     );
     expect(body.export_id).toBe(rival?.export_id);
-    expect(await countOf('company_exports where company_id = ?', owner.id)).toBe(1);
+    expect(await countRows('company_exports where company_id = ?', owner.id)).toBe(1);
   });
 });
 
@@ -247,8 +247,8 @@ describe('an export of a suspended company', () => {
     await oneFile(owner, id);
     await setStatus(owner, 'suspended');
     const before = await positionOf(owner, id);
-    expect(await deliver(queue.messages[0] as JobMessage, queue.env)).toBe('done');
-    later(9 * 60_000);
+    expect(await deliverMessage(queue.messages[0] as JobMessage, queue.env)).toBe('done');
+    advanceClock(9 * 60_000);
     await runScheduled(queue.env);
     expect(messagesOf(queue, id)).toHaveLength(1);
     expect(await positionOf(owner, id)).toBe(before);
@@ -259,7 +259,7 @@ describe('an export of a suspended company', () => {
     await runScheduled(queue.env);
     const [message] = messagesOf(queue, id);
     expect(message).toMatchObject({ type: 'company.export', companyId: owner.id });
-    await deliver(message as JobMessage, queue.env);
+    await deliverMessage(message as JobMessage, queue.env);
     expect(await getExport(owner, id)).toMatchObject({ status: 'succeeded' });
   });
 
@@ -293,7 +293,7 @@ describe('an export of a company that is interrupted', () => {
     expect(await numbersIn(archive, 'tables/large')).toEqual(upTo(45_000));
     expect(archive.files.has('tables/large/0003.parquet')).toBe(true);
     // Late messages do nothing.
-    expect(await deliver(queue.messages[0] as JobMessage, queue.env)).toBe('done');
+    expect(await deliverMessage(queue.messages[0] as JobMessage, queue.env)).toBe('done');
     expect(queue.messages).toHaveLength(1);
   });
 
@@ -334,7 +334,7 @@ describe('an export of a company that is interrupted', () => {
         });
       const message = { type: 'company.export', companyId: owner.id, exportId: id } as const;
       await env.CONTROL_DB.prepare('update company_exports set tries = 0 where id = ?').bind(id).run();
-      await deliver(message, { FILES: dying(env.FILES) });
+      await deliverMessage(message, { FILES: dying(env.FILES) });
       isDone = (await getExport(owner, id)).status === 'succeeded';
       expect(failing).toBeLessThan(40);
     }
@@ -346,12 +346,12 @@ describe('an export of a company that is interrupted', () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     const [message] = queue.messages as [JobMessage];
-    const { env: watched } = rivalBefore(/update "company_exports" set "status" = \?, "bytes"/, async () => {
+    const { env: watched } = createRivalEnv(/update "company_exports" set "status" = \?, "bytes"/, async () => {
       throw new Error('killed');
     });
-    expect(await deliver(message, { ...queue.env, ...watched })).toBe('again');
+    expect(await deliverMessage(message, { ...queue.env, ...watched })).toBe('again');
     expect(await getExport(owner, id)).toMatchObject({ status: 'queued', bytes: null });
-    expect(await deliver(message, queue.env)).toBe('done');
+    expect(await deliverMessage(message, queue.env)).toBe('done');
     const { status, bytes, url } = await getExport(owner, id);
     expect([status, (await downloadArchive(url)).bytes.length]).toEqual(['succeeded', bytes]);
   });
@@ -366,7 +366,7 @@ describe('an export of a company that is interrupted', () => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-    expect(await deliver(queue.messages[0] as JobMessage, { ...queue.env, FILES })).toBe('again');
+    expect(await deliverMessage(queue.messages[0] as JobMessage, { ...queue.env, FILES })).toBe('again');
     const { status, url } = await getExport(owner, id);
     expect(status).toBe('succeeded');
     await downloadArchive(url);
@@ -377,15 +377,15 @@ describe('an export of a company that is interrupted', () => {
     const { id, queue } = await aStarted(owner);
     const [message] = queue.messages as [JobMessage];
     let within: string | undefined;
-    await overtaken(
+    await sendOvertaken(
       /from "groups"/,
       async () => {
         // Not even its last try is over.
         await env.CONTROL_DB.prepare('update company_exports set tries = 8 where id = ?').bind(id).run();
-        within = await deliver(message, queue.env);
-        expect(await rowOf('select turn from company_exports where id = ?', id)).toEqual({ turn: 1 });
+        within = await deliverMessage(message, queue.env);
+        expect(await selectRow('select turn from company_exports where id = ?', id)).toEqual({ turn: 1 });
       },
-      (watched) => deliver(message, { ...queue.env, ...watched }),
+      (watched) => deliverMessage(message, { ...queue.env, ...watched }),
     );
     expect([within, (await getExport(owner, id)).status]).toEqual(['done', 'succeeded']);
   });
@@ -394,18 +394,18 @@ describe('an export of a company that is interrupted', () => {
     const owner = await aCompany();
     const { id, queue } = await aStarted(owner);
     const [message] = queue.messages as [JobMessage];
-    await overtaken(
+    await sendOvertaken(
       /from "groups"/,
       async () => {
         // The first is taken for dead.
         await env.CONTROL_DB.prepare('update company_exports set due_at = 0 where id = ?').bind(id).run();
         await oneFile(owner, id);
       },
-      (watched) => deliver(message, { ...queue.env, ...watched }),
+      (watched) => deliverMessage(message, { ...queue.env, ...watched }),
     );
     expect(await getExport(owner, id)).toMatchObject({ status: 'running', bytes: null });
-    expect(await rowOf('select turn from company_exports where id = ?', id)).toEqual({ turn: 2 });
-    await deliver(message, queue.env);
+    expect(await selectRow('select turn from company_exports where id = ?', id)).toEqual({ turn: 2 });
+    await deliverMessage(message, queue.env);
     await downloadArchive((await getExport(owner, id)).url);
   });
 
@@ -415,16 +415,16 @@ describe('an export of a company that is interrupted', () => {
     queue.messages.length = 0;
     await runScheduled(queue.env);
     expect(messagesOf(queue, id)).toEqual([]);
-    later(121_000);
+    advanceClock(121_000);
     await runScheduled(queue.env);
     const [message] = messagesOf(queue, id) as [JobMessage];
     expect(message).toMatchObject({ companyId: owner.id });
     await oneFile(owner, id);
     const broken = { ...queue.env, CONTROL_DB: env.CONTROL_DB, FILES: { get: async () => null } };
     for (let tries = 0; tries < 8; tries += 1) {
-      expect(await deliver(message, broken)).toBe('again');
+      expect(await deliverMessage(message, broken)).toBe('again');
     }
-    expect(await deliver(message, queue.env)).toBe('done');
+    expect(await deliverMessage(message, queue.env)).toBe('done');
     expect(await getExport(owner, id)).toMatchObject({
       status: 'failed',
       error: 'The export was interrupted too often.',
@@ -457,7 +457,9 @@ describe('a table that is changed during an export of its company', () => {
     const { id } = await aStarted(owner);
     await MAX_RECORDS(owner, id);
     await turnsUntil(owner, id, inLarge);
-    await inDatabase(owner, (database) => database.execute('UPDATE public.large SET price = 0.123456 WHERE n = 45000'));
+    await queryDatabase(owner, (database) =>
+      database.execute('UPDATE public.large SET price = 0.123456 WHERE n = 45000'),
+    );
     await turnsUntil(owner, id, () => false);
     const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(await numbersIn(archive, 'tables/large')).toEqual(upTo(45_000));
@@ -471,7 +473,7 @@ describe('a table that is changed during an export of its company', () => {
     await MAX_RECORDS(owner, id);
     for (let scale = 3; scale < 12 && (await getExport(owner, id)).status !== 'failed'; scale += 1) {
       await turnsUntil(owner, id, inLarge);
-      await inDatabase(owner, (database) =>
+      await queryDatabase(owner, (database) =>
         database.execute(`UPDATE public.large SET price = 1 + 10::numeric ^ -${scale} WHERE n = 45000`),
       );
       await oneFile(owner, id, SMALL);
@@ -491,16 +493,16 @@ describe('the archive of a company export', () => {
     await finish(queue);
     const { url, expires_at } = await getExport(owner, id);
     expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(23.9 * HOUR);
-    later(23.5 * HOUR);
+    advanceClock(23.5 * HOUR);
     await runScheduled(queue.env);
     expect((await download(url)).status).toBe(200);
     expect(messagesOf(queue, id)).toEqual([]);
-    later(24.1 * HOUR);
+    advanceClock(24.1 * HOUR);
     expect((await download(url)).status).toBe(401);
     expect((await operator.get(`${pathOf(owner)}/${id}`)).status).toBe(404);
     await runScheduled(queue.env);
     expect(await objectsOf(owner)).toEqual([]);
-    expect(await countOf('company_exports where id = ?', id)).toBe(0);
+    expect(await countRows('company_exports where id = ?', id)).toBe(0);
   });
 
   it('is refused to every other token', async () => {

@@ -2,12 +2,12 @@ import { env } from 'cloudflare:test';
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { KINDS } from '../../src/db/shown-columns.ts';
+import { TABLE_KINDS } from '../../src/db/shown-columns.ts';
 import { EXPORTED_KINDS } from '../../src/modules/company-exports/control/store.ts';
 import { DATABASE_KINDS } from '../../src/modules/company-exports/database-records.ts';
-import { enrol } from '../support/second-factor.ts';
+import { enrolAuthenticator } from '../support/second-factor.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { inDatabase } from '../uploads/support.ts';
+import { queryDatabase } from '../uploads/support.ts';
 import { aStarted, downloadArchive, finish, getExport, type Unpacked } from './support.ts';
 
 const all = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
@@ -19,7 +19,7 @@ const all = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
 
 describe('the list of what a company export has', () => {
   it('names every table and column of the control database', async () => {
-    const known = new Map(KINDS.map(({ table, columns }) => [getTableName(table), { table, columns }]));
+    const known = new Map(TABLE_KINDS.map(({ table, columns }) => [getTableName(table), { table, columns }]));
     const inPlace = await all<{ name: string }>(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
     );
@@ -33,7 +33,7 @@ describe('the list of what a company export has', () => {
   });
 
   it('names every table and column of the service’s schema in a company’s database', async () => {
-    const found = await inDatabase(await aProvisionedCompany(), (database) =>
+    const found = await queryDatabase(await aProvisionedCompany(), (database) =>
       database.query<{ table: string; columns: string[] }>(
         `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
          WHERE table_schema = 'console' GROUP BY table_name`,
@@ -63,9 +63,9 @@ async function plant(table: string, companyId: string): Promise<void> {
   const columns = await all<Info>(`PRAGMA table_info(${table})`);
   const references = await all<{ from: string; table: string; to: string }>(`PRAGMA foreign_key_list(${table})`);
   const isJson = new Map(
-    Object.values(getTableColumns(KINDS.find((kind) => getTableName(kind.table) === table)?.table as SQLiteTable)).map(
-      (column) => [column.name, column.dataType === 'json'],
-    ),
+    Object.values(
+      getTableColumns(TABLE_KINDS.find((kind) => getTableName(kind.table) === table)?.table as SQLiteTable),
+    ).map((column) => [column.name, column.dataType === 'json']),
   );
   const values = columns.map(({ name, type }) => {
     const reference = references.find(({ from }) => from === name);
@@ -82,14 +82,14 @@ async function plant(table: string, companyId: string): Promise<void> {
 
 describe('the archive of a company export', () => {
   let company: Company;
-  let factor: Awaited<ReturnType<typeof enrol>>;
+  let factor: Awaited<ReturnType<typeof enrolAuthenticator>>;
   let archive: Unpacked;
   let contents: string;
   beforeAll(async () => {
     company = await aProvisionedCompany();
-    factor = await enrol(company.as);
+    factor = await enrolAuthenticator(company.as);
     const { id, queue } = await aStarted(company);
-    let left = KINDS.map(({ table }) => getTableName(table)).filter(
+    let left = TABLE_KINDS.map(({ table }) => getTableName(table)).filter(
       (name) => !['companies', 'spent_social_tokens', 'managed_databases', 'user_counts'].includes(name),
     );
     // What others refer to comes first.
@@ -124,7 +124,7 @@ describe('the archive of a company export', () => {
   });
 
   it('has no value of a column that is not listed as exported', () => {
-    const leaked = KINDS.flatMap(({ table, columns }) =>
+    const leaked = TABLE_KINDS.flatMap(({ table, columns }) =>
       Object.entries(getTableColumns(table)).flatMap(([key, column]) => {
         const mark = markOf(getTableName(table), column.name);
         return columns[key] !== true && contents.includes(mark) ? mark : [];
@@ -135,7 +135,7 @@ describe('the archive of a company export', () => {
 
   it('has no secret of the company', async () => {
     const rows = await Promise.all(
-      KINDS.map(async ({ table, columns }) => {
+      TABLE_KINDS.map(async ({ table, columns }) => {
         const secrets = Object.entries(getTableColumns(table)).filter(([key]) =>
           columns[key]?.toString().includes('secret'),
         );

@@ -4,20 +4,20 @@ import { readDirectory } from '../../src/formats/zip/directory.ts';
 import { openZip, unpackWhole } from '../../src/formats/zip/unpack.ts';
 import { continueExport } from '../../src/modules/company-exports/jobs.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
-import { BASE_URL, bearer, call } from '../support/api.ts';
+import { BASE_URL, call, createCaller } from '../support/api.ts';
 import { inContext } from '../support/context.ts';
-import { rowOf } from '../support/rival.ts';
+import { selectRow } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
-import { aHeldQueue, deliver } from '../uploads/support.ts';
+import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
 
-export const operator = bearer('operator-token-of-the-tests');
+export const operator = createCaller('operator-token-of-the-tests');
 export const EXPORTS_PATH = '/v1/company/exports';
 export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}/exports`;
 
 /** A queue that keeps the messages of exports until the test delivers them. */
 export function aQueue() {
-  const { messages, env: held } = aHeldQueue();
+  const { messages, env: held } = createHeldQueue();
   return { messages, env: { DATA_JOBS: held.JOBS } as unknown as Record<string, string> };
 }
 
@@ -31,7 +31,7 @@ export async function aStarted(company: Company) {
 /** Delivers messages until none is left. */
 export async function finish({ messages, env: held }: ReturnType<typeof aQueue>): Promise<void> {
   for (let message = messages.shift(); message; message = messages.shift()) {
-    if ((await deliver(message, held)) === 'again') throw new Error('the message was not taken');
+    if ((await deliverMessage(message, held)) === 'again') throw new Error('the message was not taken');
   }
 }
 
@@ -53,7 +53,7 @@ export const oneFile = (
 
 /** Where an export goes on. */
 export async function positionOf({ id: companyId }: { id: string }, id: string): Promise<string> {
-  const row = await rowOf<{ checkpoint: string }>('select checkpoint from company_exports where id = ?', id);
+  const row = await selectRow<{ checkpoint: string }>('select checkpoint from company_exports where id = ?', id);
   const state = await env.FILES.get(`company-exports/${companyId}/${id}/checkpoints/${row?.checkpoint}/state`);
   return JSON.stringify((await state?.json<{ next: unknown }>())?.next);
 }

@@ -8,7 +8,7 @@ import type { LogFilter, Logged } from '../../src/logs/log.ts';
 import { tallySizes } from '../../src/logs/tally.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
 import { resetClock } from '../support/clock.ts';
-import { readerOf } from '../support/log.ts';
+import { createLogReader } from '../support/log.ts';
 import { countLeft, daysAgo, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
 
 const STANDARD = { ...tallySizes };
@@ -93,7 +93,7 @@ describe('analytics over days of which some were moved to files', () => {
           const ask = () =>
             Promise.all(
               filters.map(async (filter) => {
-                const found = await readAnalytics(readerOf(company), filter, starts);
+                const found = await readAnalytics(createLogReader(company), filter, starts);
                 const isFilled = (counts: object) => Object.values({ ...counts, start: 0 }).some((count) => count > 0);
                 return { ...found, series: found.series.filter(isFilled) };
               }),
@@ -117,7 +117,7 @@ describe('analytics over days of which some were moved to files', () => {
     await logOf(company).append(company, 'share', [anEvent(old), anEvent(recent), anEvent(recent, { viewer: 'v2' })]);
     await settle(company);
     expect(await countLeft(company, 'share')).toBe(2);
-    const found = await readAnalytics(readerOf(company), { values: {} }, [midnight(94)]);
+    const found = await readAnalytics(createLogReader(company), { values: {} }, [midnight(94)]);
     const counts = { resolved: 0, executed: 3, denied: 0, unique_viewers: 2 };
     expect([found.totals, found.series]).toEqual([counts, [{ start: midnight(94), ...counts }]]);
     expect(found.top.viewers.map(({ key, count }) => `${key} ${count}`)).toEqual(['v1 2', 'v2 1']);
@@ -129,11 +129,11 @@ describe('analytics over days of which some were moved to files', () => {
     await settle(company);
     expect(await filesOf(company)).toHaveLength(2);
     const get = vi.spyOn(env.FILES, 'get');
-    const found = await readAnalytics(readerOf(company), { values: { shareId: 's2' } }, [midnight(96)]);
+    const found = await readAnalytics(createLogReader(company), { values: { shareId: 's2' } }, [midnight(96)]);
     expect([found.totals.executed, get.mock.calls.length]).toEqual([1, 1]);
-    expect((await readAnalytics(readerOf(company), { from: midnight(90), values: {} }, [midnight(90)])).series).toEqual(
-      [],
-    );
+    expect(
+      (await readAnalytics(createLogReader(company), { from: midnight(90), values: {} }, [midnight(90)])).series,
+    ).toEqual([]);
     expect(get).toHaveBeenCalledTimes(1);
   });
 
@@ -155,7 +155,7 @@ describe('analytics over days of which some were moved to files', () => {
       return get.apply(env.FILES, given);
     }) as never);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const found = readAnalytics(readerOf(company), { from: midnight(94), to: midnight(94) + 100, values: {} }, [
+    const found = readAnalytics(createLogReader(company), { from: midnight(94), to: midnight(94) + 100, values: {} }, [
       midnight(94),
     ]);
     expect((await found).totals).toMatchObject({ executed: 2, unique_viewers: 2 });

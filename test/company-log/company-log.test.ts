@@ -2,8 +2,8 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import type { Logged } from '../../src/logs/log.ts';
-import { later, resetClock, standAt } from '../support/clock.ts';
-import { recordsOf } from '../support/log.ts';
+import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
+import { readRecords } from '../support/log.ts';
 import {
   append,
   aRecord,
@@ -39,7 +39,7 @@ const recordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
 const ids = (records: readonly Logged[]) => records.map(({ id }) => id);
 const newestFirst = (records: readonly Logged<'audit'>[]) =>
   ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
-const listIds = async (): Promise<string[]> => ids((await recordsOf('audit', company)) as never);
+const listIds = async (): Promise<string[]> => ids((await readRecords('audit', company)) as never);
 
 describe('storing a record in the log', () => {
   it('writes one row, and none when the record is delivered again', async () => {
@@ -71,7 +71,7 @@ describe('storing a record in the log', () => {
     await logOf(company).append(company, 'share', [told(minute + 3000), told(minute + 2000)]);
     await logOf(company).append(company, 'share', [told(minute + 1000)]);
     await logOf(company).append(company, 'share', [told(minute + 59_000)]);
-    expect((await recordsOf('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minute + 3000]);
+    expect((await readRecords('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minute + 3000]);
   });
 });
 
@@ -257,7 +257,7 @@ describe('days that are older than the log stores', () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const put = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
     for (let minutes = 0; minutes <= 60; minutes += 5) {
-      later(minutes * 60_000);
+      advanceClock(minutes * 60_000);
       await runDurableObjectAlarm(logOf(company));
       const next = await runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
       expect(next).toBeLessThanOrEqual(Date.now() + (minutes + 6) * 60_000);
@@ -290,7 +290,7 @@ describe('days that are older than the log stores', () => {
   it('are handled as before after the clock jumped and came back', async () => {
     const records = [...recordsOfDay(3, 10), ...recordsOfDay(1, 10)];
     await append(company, records);
-    later(1000 * DAY_MS);
+    advanceClock(1000 * DAY_MS);
     await settle(company);
     expect(await countLeft(company)).toBe(0);
     resetClock();
@@ -300,7 +300,7 @@ describe('days that are older than the log stores', () => {
     expect(await page(company, {}, 1, 1)).toMatchObject({ total: 26, records: [{ id: future.id }] });
     await settle(company);
     expect(await listIds()).toEqual(newestFirst([...records, ...now, future, past]));
-    standAt(0);
+    stopClockAt(0);
     await append(company, [aRecord(Date.now())]);
     await settle(company);
     expect(await listIds()).toHaveLength(28);
@@ -332,7 +332,7 @@ describe('a record that arrives after its day was moved', () => {
     await append(company, late);
     await settle(company);
     expect(await filesOf(company)).toEqual(expect.arrayContaining(before));
-    later(61 * 60_000);
+    advanceClock(61 * 60_000);
     await append(company, [aRecord(Date.now())]);
     await runInDurableObject(logOf(company), (log) => log.alarm());
     const after = await filesOf(company);
@@ -345,12 +345,12 @@ describe('a record that arrives after its day was moved', () => {
     setSizes({ partRows: 8 });
     await settle(company);
     const { exportLog } = await import('../../src/modules/company-log/service.ts');
-    const { readerOf } = await import('../support/log.ts');
+    const { createLogReader: readerOf } = await import('../support/log.ts');
     const export_ = exportLog(readerOf(company), 'audit', { values: {} });
     const first = await export_.next();
     await append(company, late);
     await settle(company);
-    later(61 * 60_000);
+    advanceClock(61 * 60_000);
     await runInDurableObject(logOf(company), (log) => log.alarm());
     const rest = await Array.fromAsync(export_);
     const told = [first.value?.id, ...rest.map(({ id }) => id)];

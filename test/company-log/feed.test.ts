@@ -7,7 +7,7 @@ import { storeInLog } from '../../src/modules/company-log/service.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
 import { call } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { anAuditRecord, recordsOf } from '../support/log.ts';
+import { makeAuditRecord, readRecords } from '../support/log.ts';
 
 let company: string;
 let createdCount = 0;
@@ -20,7 +20,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const aRecord = () => anAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });
+const aRecord = () => makeAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });
 const anEvent = (): ShareEvent => ({
   id: newId(Date.now()),
   companyId: company,
@@ -44,7 +44,7 @@ const some = (count: number) => Array.from({ length: count }, aRecord);
 const keepAll = (records: AuditRecord[], bindings: object = {}) =>
   Promise.all(records.map((record) => storeInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
 const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
-const listStoredIds = async () => idsOf(await recordsOf('audit', company));
+const listStoredIds = async () => idsOf(await readRecords('audit', company));
 
 /** What is kept once it is as much as is due, or after many questions, none of which a timer waits for. */
 async function keptOf(due: number): Promise<string[]> {
@@ -84,7 +84,7 @@ describe("the delivery of records to a company's log", () => {
     const event = anEvent();
     await Promise.all([storeInLog(bindings, 'share', event), storeInLog(bindings, 'audit', record)]);
     expect(calls).toEqual([2]);
-    expect([await listStoredIds(), idsOf(await recordsOf('share', company))]).toEqual([[record.id], [event.id]]);
+    expect([await listStoredIds(), idsOf(await readRecords('share', company))]).toEqual([[record.id], [event.id]]);
   });
 
   it('sends a record by itself if the request that took it along was aborted', async () => {
@@ -144,7 +144,7 @@ describe("the delivery of records to a company's log", () => {
     await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(views)}\n`);
     await runScheduled();
     expect(await listStoredIds()).toEqual([record.id]);
-    expect((await recordsOf('share', company)).map(({ id }) => id)).toEqual([event.id]);
+    expect((await readRecords('share', company)).map(({ id }) => id)).toEqual([event.id]);
     expect(await env.COMPANY_LOG.getByName(company).views(['s1'])).toEqual([expect.objectContaining({ viewCount: 7 })]);
     const left = await Promise.all(prefixes.map(async (prefix) => (await env.FILES.list({ prefix })).objects));
     expect(
@@ -181,7 +181,7 @@ describe("the delivery of records to a company's log", () => {
     expect(await runDurableObjectAlarm(limiter)).toBe(true);
     await vi.waitFor(
       async () => {
-        const strangers = (await recordsOf('audit')).filter(({ ip }) => ip === '203.0.113.99');
+        const strangers = (await readRecords('audit')).filter(({ ip }) => ip === '203.0.113.99');
         expect(strangers.map(({ count }) => count)).toEqual([2]);
       },
       { timeout: 15_000, interval: 100 },
@@ -230,7 +230,7 @@ describe("the delivery of records to a company's log", () => {
       await env.FILES.put('archive/share-views/former/s1.ndjson', lines([views]));
       await runScheduled();
     }
-    const records = await recordsOf('audit', company);
+    const records = await readRecords('audit', company);
     expect(records.map(({ id }) => id)).toEqual([two, one]);
     expect(records[1]).toEqual({
       ...aRecord(),
@@ -240,8 +240,8 @@ describe("the delivery of records to a company's log", () => {
       route: '/x',
       durationMs: 2,
     });
-    expect((await recordsOf('audit')).map(({ id }) => id)).toContain(stranger);
-    expect(await recordsOf('share', company)).toMatchObject([{ id: one, viewer: 'v', details: { reason: 'x' } }]);
+    expect((await readRecords('audit')).map(({ id }) => id)).toContain(stranger);
+    expect(await readRecords('share', company)).toMatchObject([{ id: one, viewer: 'v', details: { reason: 'x' } }]);
     const log = env.COMPANY_LOG.getByName(company);
     await log.addViews({ shareId: 's1', viewCount: 2, lastAccessedAt: at + 5 });
     expect(await log.views(['s1', 's2'])).toEqual([{ shareId: 's1', viewCount: 9, lastAccessedAt: at + 5 }]);

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import type { Logged } from '../../src/logs/log.ts';
 import { createTable, listColumns } from '../../src/logs/tables.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { recordsOf } from '../support/log.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { readRecords } from '../support/log.ts';
 import { append, aRecord, ask, countLeft, daysAgo, filesOf, logOf, page, settle, tablesOf } from './support.ts';
 
 let company: string;
@@ -24,7 +24,7 @@ const ofDay = (days: number, count: number): Logged<'audit'>[] => {
 };
 const newestFirst = (records: readonly Logged[]) =>
   records.toSorted((a, b) => b.occurredAt - a.occurredAt).map(({ id }) => id);
-const listIds = async () => (await recordsOf('audit', company)).map(({ id }) => id);
+const listIds = async () => (await readRecords('audit', company)).map(({ id }) => id);
 
 /** Has the object as the version before leaves it: it keeps records in one table, and knows nothing of others. */
 async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> {
@@ -54,12 +54,12 @@ describe('the table of an earlier version of the log', () => {
     expect((await page(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(newestFirst(all).slice(20, 40));
     expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(55);
 
-    later(11 * DAY_MS);
+    advanceClock(11 * DAY_MS);
     await settle(company);
     // Rows of a table that lasts are deleted, so that their space is free again.
     expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(30);
     expect(await listIds()).toEqual(newestFirst(all));
-    later(90 * DAY_MS);
+    advanceClock(90 * DAY_MS);
     await settle(company);
     expect([await countLeft(company), await tablesOf(company)]).toEqual([
       5,
@@ -85,7 +85,7 @@ describe('the table of an earlier version of the log', () => {
     await keepAsBefore([...after, today[0] as Logged<'audit'>]);
     expect(await listIds()).toEqual(newestFirst([...old, ...today, ...after]));
     expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(5);
-    later(92 * DAY_MS);
+    advanceClock(92 * DAY_MS);
     await settle(company);
     expect(await tablesOf(company)).toEqual([]);
     const last = [aRecord(daysAgo(0)), aRecord(daysAgo(1))];

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { compareKeys, type LogFilter, type Logged, toKey } from '../../src/logs/log.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { recordsOf } from '../support/log.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { readRecords } from '../support/log.ts';
 import { append, aRecord, page, resetSizes, setSizes, settle } from './support.ts';
 
 afterEach(() => {
@@ -50,7 +50,7 @@ describe('the log of a company', () => {
               await append(company, delivered.filter((_, n) => n % each.again === 0).reverse());
             } else {
               setSizes({ slice: 7, partRows: 11, fullBytes: each === 'move early' ? 0 : 9e9 });
-              if (each === 'a day passes') later(++days * DAY_MS);
+              if (each === 'a day passes') advanceClock(++days * DAY_MS);
               await settle(company);
               setSizes({ fullBytes: 9e9 });
             }
@@ -58,7 +58,7 @@ describe('the log of a company', () => {
           await settle(company);
           setSizes({ slice: 7, partRows: 11 });
           const known = delivered.toSorted((a, b) => compareKeys(toKey(b), toKey(a)));
-          expect((await recordsOf('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
+          expect((await readRecords('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
           for (const { from, to, ...values } of filters) {
             const asked: LogFilter = { from: from && at(from), to: to && at(to), values };
             const meant = known.filter(
@@ -79,7 +79,7 @@ describe('the log of a company', () => {
                 meant.slice((number - 1) * size, number * size).map(({ id }) => id),
               ]);
             }
-            expect((await recordsOf('audit', company, asked)).map(({ id }) => id)).toEqual(meant.map(({ id }) => id));
+            expect((await readRecords('audit', company, asked)).map(({ id }) => id)).toEqual(meant.map(({ id }) => id));
           }
         },
       ),

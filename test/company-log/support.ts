@@ -2,9 +2,9 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { type LogFilter, type Logged, type LogKind, toRange } from '../../src/logs/log.ts';
-import { countIn, logSizes } from '../../src/logs/rows.ts';
+import { countRecordsIn, logSizes } from '../../src/logs/rows.ts';
 import { readLog } from '../../src/modules/company-log/service.ts';
-import { readerOf } from '../support/log.ts';
+import { createLogReader } from '../support/log.ts';
 
 export const logOf = (company: string) => env.COMPANY_LOG.getByName(company);
 
@@ -43,7 +43,7 @@ export async function settle(company: string): Promise<void> {
 
 /** A page of audit records. */
 export const page = (company: string, filter: Partial<LogFilter>, number = 1, size = 20) =>
-  readLog(readerOf(company), 'audit', { values: {}, ...filter }, number, size);
+  readLog(createLogReader(company), 'audit', { values: {}, ...filter }, number, size);
 
 /** One value of the object's database. */
 export const ask = (company: string, sql: string): Promise<unknown> =>
@@ -51,7 +51,7 @@ export const ask = (company: string, sql: string): Promise<unknown> =>
 
 /** How many records are still in the object. */
 export const countLeft = (company: string, kind: LogKind = 'audit'): Promise<number> =>
-  runInDurableObject(logOf(company), (_, { storage }) => countIn(storage.sql, kind, toRange({})));
+  runInDurableObject(logOf(company), (_, { storage }) => countRecordsIn(storage.sql, kind, toRange({})));
 
 /** The tables of records that the object has, one a day. */
 export const tablesOf = (

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Logged } from '../../src/logs/log.ts';
-import { later, resetClock, standAt } from '../support/clock.ts';
+import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { append, aRecord, ask, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
 
 /** When the log is made. */
@@ -14,7 +14,7 @@ let createdCount = 0;
 beforeEach(async () => {
   createdCount += 1;
   company = `views-${createdCount}`;
-  standAt(NOON);
+  stopClockAt(NOON);
   await logOf(company).views([]);
 });
 afterEach(() => {
@@ -99,7 +99,7 @@ describe('the view count of a share', () => {
     setSizes({ slice: 2 });
     const last = event(NOON + 3000);
     await keep(event(NOON + 1000), event(NOON + 2000), last);
-    later(200 * DAY_MS);
+    advanceClock(200 * DAY_MS);
     await settle(company);
     expect(await filesOf(company)).toHaveLength(1);
     const late = event(NOON + 1500);
@@ -114,7 +114,7 @@ describe('the view count of a share', () => {
   it('includes an event that arrives between the count and the move of its day', async () => {
     const oldest: Logged<'audit'> = { ...aRecord(NOON - DAY_MS), id: newId(NOON - DAY_MS) };
     await append(company, [oldest]);
-    later(200 * DAY_MS);
+    advanceClock(200 * DAY_MS);
     const put = vi.spyOn(Object.getPrototypeOf(env.FILES), 'put');
     put.mockImplementationOnce(async function rival(this: R2Bucket, ...given: unknown[]) {
       put.mockRestore();
@@ -129,7 +129,7 @@ describe('the view count of a share', () => {
   it('leaves events that are older than the log to the count of the earlier version', async () => {
     await keep(event(NOON - 60_001), event(NOON - 59_000));
     expect(await getViewCount()).toBe(1);
-    later(200 * DAY_MS);
+    advanceClock(200 * DAY_MS);
     await settle(company);
     await keep(event(NOON - 70_000), event(NOON - 59_500));
     await settle(company);

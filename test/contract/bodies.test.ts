@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
-import { failureResponse } from '../../src/http/answer.ts';
+import { makeFailureResponse } from '../../src/http/answer.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { REPORT_INPUT_VALUES } from '../../src/http/field-words.ts';
 import { readJson } from '../../src/http/json-body.ts';
@@ -79,7 +79,7 @@ async function costOf(contract: Contract, surface: Surface, text: string) {
     return { answer: 0, normalized: longest };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { answer: (await failureResponse(surface, error).text()).length, normalized: longest };
+    return { answer: (await makeFailureResponse(surface, error).text()).length, normalized: longest };
   } finally {
     String.prototype.normalize = normalize;
   }

@@ -1,15 +1,22 @@
 import { ENDPOINTS_PATH } from '../data-api/support.ts';
-import { aModel, proposal } from '../knowledge/model.ts';
-import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
-import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createModel, makeProposal } from '../knowledge/model.ts';
+import { createQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+} from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
-import { aConsoleGroup, aPermission, enter, policyInput } from '../support/console.ts';
+import { addToGroups, createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
 import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
+import { createHeldQueue, makeFile, uploadFiles } from '../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { anEndpoint as anEndpointOfWebhooks } from '../webhooks/support.ts';
 
@@ -46,7 +53,7 @@ const about =
     const dashboard = await aSharable(company);
     return { ...(await make(company, dashboard)), arn: arn('dashboards', company, 'dashboard', dashboard._id) };
   };
-const aTableName = () => aName('table').replace(' ', '_');
+const aTableName = () => makeName('table').replace(' ', '_');
 const aPerson = async (company: Company) => (await aUser(company)).id;
 export const anEndpoint = async ({ as }: Company) => {
   const { _id } = await aVisualization(as, 'SELECT 1');
@@ -55,7 +62,7 @@ export const anEndpoint = async ({ as }: Company) => {
 };
 const ofGroup = (make: Case['make']) => async (company: Company) => {
   const made = await make(company);
-  const groupId = (await aConsoleGroup(company))._id;
+  const groupId = (await createConsoleGroup(company))._id;
   return { ...made, groupId };
 };
 
@@ -63,7 +70,10 @@ const DENIED_USER = ['users:list', 'users:get'];
 
 /** A suggestion to create a concept. */
 export async function aSuggestion({ as }: Company): Promise<string> {
-  const json = { format: 'data-console-knowledge/1', concepts: [{ name: aName('Imported'), description: 'A term.' }] };
+  const json = {
+    format: 'data-console-knowledge/1',
+    concepts: [{ name: makeName('Imported'), description: 'A term.' }],
+  };
   await must(as.post(`${KNOWLEDGE_PATH}/import`, { json }));
   const { records } = await must(as.get(`${KNOWLEDGE_PATH}/suggestions`));
   return records[0]._id;
@@ -71,20 +81,20 @@ export async function aSuggestion({ as }: Company): Promise<string> {
 
 /** A suggestion to change a concept, and the job that made it. */
 export async function anEnrichment(company: Company) {
-  const concept = await aConcept(company.as);
-  const model = await aModel(proposal({ description: 'Better.' }));
+  const concept = await createConcept(company.as);
+  const model = await createModel(makeProposal({ description: 'Better.' }));
   const suggestion = await must(
     company.as.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${concept}/generate`, { env: model.env }),
   );
   const json = { target_type: 'concept', target_ids: [concept] };
-  const env = { ...model.env, MODEL_JOBS: aHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const env = { ...model.env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
   const job = await must(company.as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env }));
   return { arn: arn('concepts', company, 'concept', concept), suggestion: suggestion._id, job: job._id };
 }
 
 /** A verified question about a metric, and the question as it was asked. */
 async function anAnswer(company: Company) {
-  const { item, id, question } = await aQuestion(company.as);
+  const { item, id, question } = await createQuestion(company.as);
   const asked = await must(company.as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question, execute: false } }));
   return { arn: arn('semantic', company, 'item', item), verified: id, asked: asked.question_id };
 }
@@ -96,7 +106,7 @@ export const LISTS: Record<string, Case> = {
     denied: ['accounts:ListAccounts', 'accounts:GetAccount'],
     make: record('accounts', 'account', async (company) => {
       const { as } = await aServiceAccountThat(company, allow('*'));
-      return (await must(as.post('/accounts', { json: { name: aName('Account') } }))).id;
+      return (await must(as.post('/accounts', { json: { name: makeName('Account') } }))).id;
     }),
   },
   '/service-accounts': {
@@ -107,7 +117,7 @@ export const LISTS: Record<string, Case> = {
   '/groups': {
     signed: true,
     denied: ['groups:ListGroups', 'groups:GetGroup'],
-    make: record('groups', 'group', async (company) => (await aConsoleGroup(company))._id),
+    make: record('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
   },
   '/groups/{id}/bindings': {
     signed: true,
@@ -130,7 +140,7 @@ export const LISTS: Record<string, Case> = {
   '/v1/users': { denied: DENIED_USER, make: record('users', 'user', aPerson) },
   '/v1/groups': {
     denied: ['groups:list', 'groups:get'],
-    make: record('groups', 'group', async (company) => (await aConsoleGroup(company))._id),
+    make: record('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
   },
   '/v1/service-accounts': {
     denied: ['users:list_integration_users'],
@@ -149,19 +159,21 @@ export const LISTS: Record<string, Case> = {
     denied: ['users:get'],
     make: async (company) => {
       const { groupId, ...made } = await ofGroup(record('users', 'user', aPerson))(company);
-      for (const id of [await aPerson(company), made.id]) await enter(company, id, groupId);
+      for (const id of [await aPerson(company), made.id]) await addToGroups(company, id, groupId);
       return { ...made, path: `/v1/groups/${groupId}/members` };
     },
   },
   '/v1/permissions': {
     denied: ['permissions:list', 'permissions:get'],
-    make: record('permissions', 'permission', (company) => aPermission(company)),
+    make: record('permissions', 'permission', (company) => createPermission(company)),
   },
   '/v1/policies': {
     denied: ['policies:list', 'policies:get'],
     make: async (company) => {
-      const name = `${aName('Política-é')}`.replaceAll(' ', '-');
-      const made = await must(company.as.post('/v1/policies', { json: policyInput([allow('users:list')], { name }) }));
+      const name = `${makeName('Política-é')}`.replaceAll(' ', '-');
+      const made = await must(
+        company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')], { name }) }),
+      );
       return { id: made._id, arn: made.arn };
     },
   },
@@ -173,7 +185,7 @@ export const LISTS: Record<string, Case> = {
     denied: ['managed-tables:list'],
     make: async (company) => {
       const tableId = await aTable(company.as, aTableName(), [column('n', 'integer')]);
-      const id = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...aHeldQueue(), into: tableId });
+      const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createHeldQueue(), into: tableId });
       return { id, arn: arn('managed-tables', company, 'table', tableId) };
     },
   },
@@ -223,19 +235,21 @@ export const LISTS: Record<string, Case> = {
   },
   [`${KNOWLEDGE_PATH}/concepts`]: {
     denied: ['concepts:list', 'concepts:get'],
-    make: record('concepts', 'concept', ({ as }) => aConcept(as)),
+    make: record('concepts', 'concept', ({ as }) => createConcept(as)),
   },
   [`${KNOWLEDGE_PATH}/semantic`]: {
     denied: ['semantic:list'],
-    make: record('semantic', 'item', ({ as }) => anItem(as)),
+    make: record('semantic', 'item', ({ as }) => createItem(as)),
   },
   [`${KNOWLEDGE_PATH}/ontology/nodes`]: {
     denied: ['ontology:list'],
-    make: record('ontology', 'node', ({ as }) => aNode(as)),
+    make: record('ontology', 'node', ({ as }) => createNode(as)),
   },
   [`${KNOWLEDGE_PATH}/ontology/relations`]: {
     denied: ['ontology:list'],
-    make: record('ontology', 'relation', async ({ as }) => aRelation(as, await aNode(as), 'has', await aNode(as))),
+    make: record('ontology', 'relation', async ({ as }) =>
+      createRelation(as, await createNode(as), 'has', await createNode(as)),
+    ),
   },
   [`${KNOWLEDGE_PATH}/suggestions`]: {
     denied: ['knowledge_reviews:list'],

@@ -6,13 +6,13 @@ import { type Contract, getAction } from '../../src/http/endpoint.ts';
 import { fillPath, listParameters } from '../../src/http/paths.ts';
 import { type Action, ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
-import type { ApiResponse, Caller, Sending } from '../support/api.ts';
-import { policyInput } from '../support/console.ts';
-import { type Principal, principalsOf } from '../support/principals.ts';
+import type { ApiResponse, Caller, RequestOptions } from '../support/api.ts';
+import { makePolicyInput } from '../support/console.ts';
+import { createPrincipals, type Principal } from '../support/principals.ts';
 import { allow, must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, upload } from '../uploads/support.ts';
-import { beginUpload, idOf } from '../uploads/tus.ts';
+import { createHeldQueue, makeFile, uploadFiles } from '../uploads/support.ts';
+import { beginUpload, parseUploadId } from '../uploads/tus.ts';
 import { someSales } from '../visualizations/support.ts';
 import { LISTS, LISTS_WITHOUT_DENIALS } from './lists.ts';
 import { OUTSIDE, PARTS } from './outside.ts';
@@ -44,11 +44,11 @@ const GUARDED = ROUTES.flatMap((each) => {
 type Guarded = (typeof GUARDED)[number];
 
 let company: Company;
-let principals: Awaited<ReturnType<typeof principalsOf>>;
+let principals: Awaited<ReturnType<typeof createPrincipals>>;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   await someSales(company);
-  principals = await principalsOf(company);
+  principals = await createPrincipals(company);
 });
 
 /** The ARN's service and type for the actions of each service, as the documentation lists them. */
@@ -83,7 +83,7 @@ const ANOTHER = 'e'.repeat(24);
 /** Where what is asked about is not named by its id, a record is made: its ARN, and what stands in the path. */
 const RECORDS: Record<string, () => Promise<{ arn: string; named: string }>> = {
   '/v1/policies/{id}': async () => {
-    const { _id, arn } = await must(company.as.post('/v1/policies', { json: policyInput([allow('users:list')]) }));
+    const { _id, arn } = await must(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
     return { arn, named: _id };
   },
   '/data/{slug}': async () => {
@@ -98,14 +98,14 @@ const RECORDS: Record<string, () => Promise<{ arn: string; named: string }>> = {
   },
   '/v1/managed-tables/upload-jobs/{jobId}': async () => {
     const { id } = await aTableOfNumbers(company);
-    const named = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...aHeldQueue(), into: id });
+    const named = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createHeldQueue(), into: id });
     return { arn: arnOf(company, 'managed-tables:table', id), named };
   },
   // Theirs alone who began it.
   '/v1/managed-tables/uploads': async () => {
     const { id } = await aTableOfNumbers(company);
     await principals.bearer.may([allow('*')]);
-    const named = idOf(await beginUpload(principals.bearer.as, 10, { said: { table_id: id } }));
+    const named = parseUploadId(await beginUpload(principals.bearer.as, 10, { said: { table_id: id } }));
     return { arn: arnOf(company, 'managed-tables:table', id), named };
   },
 };
@@ -247,7 +247,10 @@ let keys = 0;
 /** The same caller, whose POSTs carry an idempotency key. */
 function underKey(as: Caller): Caller {
   const key = `matrix-${++keys}`;
-  const headers = (sending: Sending) => ({ ...sending, headers: { ...sending.headers, 'idempotency-key': key } });
+  const headers = (sending: RequestOptions) => ({
+    ...sending,
+    headers: { ...sending.headers, 'idempotency-key': key },
+  });
   return { ...as, post: (path, sending = {}) => as.post(path, headers(sending)) };
 }
 

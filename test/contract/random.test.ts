@@ -1,14 +1,14 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, it } from 'vitest';
-import { bySpecificity, matchesPath } from '../../src/http/paths.ts';
+import { compareSpecificity, matchesPath } from '../../src/http/paths.ts';
 import { anEmbed } from '../embeds/support.ts';
-import { aModel, proposal } from '../knowledge/model.ts';
-import { aConcept, aNode, anItem, aRelation } from '../knowledge/support.ts';
+import { createModel, makeProposal } from '../knowledge/model.ts';
+import { createConcept, createItem, createNode, createRelation } from '../knowledge/support.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
-import { type ApiResponse, bearer, type Caller, call } from '../support/api.ts';
-import { openApi } from '../support/conformity.ts';
+import { type ApiResponse, type Caller, call, createCaller } from '../support/api.ts';
+import { readApiDescription } from '../support/conformity.ts';
 import { aGroup, aServiceAccount, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 import { type Description, kindOf, type RandomRequest, requestsOf, type Who } from './random/requests.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   company = await aProvisionedCompany({ slug: 'acme' });
   owner = company.as;
   weak = { bearer: (await aUser(company)).as, signature: (await aServiceAccount(company)).as };
-  model = (await aModel(proposal({ description: 'What the model says.' }))).env;
+  model = (await createModel(makeProposal({ description: 'What the model says.' }))).env;
   const admin = signed(company.apiKey);
   for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
     for (const id of idsIn((await admin.get(path)).body)) protectedValues.add(id);
@@ -48,10 +48,10 @@ async function furnish(): Promise<void> {
   const { dashboard, rows } = await aSalesDashboard(company);
   const share = await aShare(company, dashboard._id);
   const context = await aContext(company, [dashboardGrant(dashboard._id)], ['carla@customer.test']);
-  const concept = await aConcept(owner);
-  const [subject, object] = [await aNode(owner), await aNode(owner)];
-  const relation = await aRelation(owner, subject, 'places', object);
-  const item = await anItem(owner);
+  const concept = await createConcept(owner);
+  const [subject, object] = [await createNode(owner), await createNode(owner)];
+  const relation = await createRelation(owner, subject, 'places', object);
+  const item = await createItem(owner);
   const embed = await anEmbed(company, 'dashboards', dashboard._id);
   const visualization = await anEmbed(company, 'visualizations', rows._id);
   for (const path of ['sso', 'share-portal']) found.add(path, 'acme', 'stranger');
@@ -82,9 +82,9 @@ function idsIn(body: unknown): string[] {
 }
 
 const CREDENTIALS = new Map(ROUTES.map(({ method, path, credential }) => [`${method} ${path}`, credential]));
-const TEMPLATES = operations(openApi() as never)
+const TEMPLATES = operations(readApiDescription() as never)
   .map(({ method, path }) => ({ method, path }))
-  .toSorted((a, b) => bySpecificity(a.path, b.path));
+  .toSorted((a, b) => compareSpecificity(a.path, b.path));
 
 /** The path as the contract writes it, or an empty text. */
 const templateOf = (method: string, address: string): string => {
@@ -96,8 +96,9 @@ const templateOf = (method: string, address: string): string => {
 function callerOf(who: Who, method: string, path: string): Caller | undefined {
   const credential = CREDENTIALS.get(`${method} ${templateOf(method, path)}`);
   if (who === 'nobody') return undefined;
-  if (who === 'forger') return bearer('eyJhbGciOiJub25lIn0.e30.');
-  if (credential === 'operator') return who === 'owner' ? bearer(env.PLATFORM_ADMIN_TOKEN) : bearer('wrong');
+  if (who === 'forger') return createCaller('eyJhbGciOiJub25lIn0.e30.');
+  if (credential === 'operator')
+    return who === 'owner' ? createCaller(env.PLATFORM_ADMIN_TOKEN) : createCaller('wrong');
   const isSigned = credential === 'signature';
   if (who === 'weak') return isSigned ? weak.signature : weak.bearer;
   return isSigned ? signed(company.apiKey) : owner;
@@ -113,7 +114,7 @@ async function send(request: RandomRequest): Promise<ApiResponse> {
     ? caller[method.toLowerCase() as keyof Caller](path, sending)
     : call(method, path, sending));
   if (path.startsWith('/v1/auth/logout')) {
-    owner = bearer((await logIn(company.slug, company.owner.email, company.owner.password)).body.token);
+    owner = createCaller((await logIn(company.slug, company.owner.email, company.owner.password)).body.token);
   }
   return answer;
 }
@@ -182,7 +183,7 @@ it(`the API answers ${count} random requests as described, and none with an inte
   timeout: count * 500,
 }, async () => {
   const problems: { problem: string; request: RandomRequest }[] = [];
-  const stream = fc.sample(requestsOf(openApi() as unknown as Description), { numRuns: count });
+  const stream = fc.sample(requestsOf(readApiDescription() as unknown as Description), { numRuns: count });
   for (const request of stream) {
     const problem = await problemOf(request);
     if (problem !== undefined && problems.length < 20) problems.push({ problem, request });

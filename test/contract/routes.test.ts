@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { call } from '../support/api.ts';
-import { mismatches, mustConform } from '../support/conformity.ts';
+import { findMismatches, requireConformity } from '../support/conformity.ts';
 import { LINES, type Operation, operations, ROUTES, type Route, successesOf } from './routes.ts';
 
 const { body: description } = await call('GET', '/openapi.json');
@@ -105,7 +105,7 @@ describe('the examples of /openapi.json', () => {
     const [status = ''] = successesOf(found.operation);
     const body = contentOf(found.operation)?.['application/json']?.example;
     const headers = new Headers({ 'content-type': 'application/json' });
-    mustConform(found.method, found.path, { status: Number(status), headers, body });
+    requireConformity(found.method, found.path, { status: Number(status), headers, body });
   });
 
   const sent = described.flatMap((found) => {
@@ -119,7 +119,7 @@ describe('the examples of /openapi.json', () => {
   it('include parts of requests', () => expect(sent.length).toBeGreaterThan(200));
 
   it.each(sent)('fit the schema of what the route takes: %s', (_what, { schema, example }) => {
-    expect(mismatches(example, schema)).toEqual([]);
+    expect(findMismatches(example, schema)).toEqual([]);
   });
 });
 

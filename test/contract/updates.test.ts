@@ -2,13 +2,13 @@ import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
-import { aQuestion } from '../knowledge/questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createQuestion } from '../knowledge/questions/support.ts';
+import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
-import { type ApiResponse, bearer, type Caller } from '../support/api.ts';
-import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
+import { createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { allow, aUser, deny, must, signed } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -74,7 +74,7 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
   'PATCH /admin/organizations/{id}': async () => {
     const { id } = await aCompany();
-    const as = bearer(bindings.PLATFORM_ADMIN_TOKEN as string);
+    const as = createCaller(bindings.PLATFORM_ADMIN_TOKEN as string);
     const one = organization(`/admin/organizations/${id}`, 'companies', { name: 'Changed' }, { status: 'suspended' });
     return { ...one, as };
   },
@@ -103,16 +103,16 @@ const CASES: Record<string, () => Promise<Case>> = {
     };
   },
   'PUT /v1/groups/{id}': async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     return console(`/v1/groups/${_id}`, 'groups', { name: 'Changed group' }, TEXTS[1]);
   },
   'PUT /v1/permissions/{id}': async () => {
-    const path = `/v1/permissions/${await aPermission(company)}`;
+    const path = `/v1/permissions/${await createPermission(company)}`;
     return console(path, 'permissions', { name: 'Changed' }, { actions: ['read', 'create'] });
   },
   'PUT /v1/policies/{id}': async () => {
-    const id = await idOf(company.as.post('/v1/policies', { json: policyInput([allow('users:list')]) }));
-    const { document } = policyInput([allow('users:get'), deny('groups:delete')]);
+    const id = await idOf(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
+    const { document } = makePolicyInput([allow('users:get'), deny('groups:delete')]);
     return console(`/v1/policies/${id}`, 'policies', { description: 'Changed.' }, { document });
   },
   'PUT /v1/company/settings': async () =>
@@ -144,24 +144,24 @@ const CASES: Record<string, () => Promise<Case>> = {
     return console(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXTS);
   },
   [`PATCH ${KNOWLEDGE_PATH}/concepts/{id}`]: async () => {
-    const id = await aConcept(company.as);
+    const id = await createConcept(company.as);
     return console(`${KNOWLEDGE_PATH}/concepts/${id}`, 'knowledge_resources', ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/semantic/{id}`]: async () => {
-    const id = await anItem(company.as);
+    const id = await createItem(company.as);
     return ofList('semantic', id, ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`]: async () => {
-    const id = await aNode(company.as);
+    const id = await createNode(company.as);
     return ofList('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`]: async () => {
-    const [subject, object] = [await aNode(company.as), await aNode(company.as)];
-    const id = await aRelation(company.as, subject, 'part_of', object);
+    const [subject, object] = [await createNode(company.as), await createNode(company.as)];
+    const id = await createRelation(company.as, subject, 'part_of', object);
     return ofList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
   },
   [`PATCH ${KNOWLEDGE_PATH}/verified-questions/{id}`]: async () => {
-    const { id, query } = await aQuestion(company.as);
+    const { id, query } = await createQuestion(company.as);
     const [change, rival] = [{ question: 'Changed?' }, { query: { ...query, limit: 5 } }];
     return console(`${KNOWLEDGE_PATH}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
   },
@@ -267,7 +267,7 @@ function expectKept(record: Json, ...changes: [ApiResponse, Json][]): void {
 
 async function raceInControlDb(one: Case, route: string, table: string): Promise<[ApiResponse, ApiResponse]> {
   let rival: ApiResponse | undefined;
-  const { env, hasRun } = rivalBefore(new RegExp(`^update "${table}"`, 'i'), async () => {
+  const { env, hasRun } = createRivalEnv(new RegExp(`^update "${table}"`, 'i'), async () => {
     rival = await send(one, route, one.rival);
   });
   const changed = await send(one, route, one.change, env);
@@ -315,7 +315,7 @@ it('a configuration that is saved without a client secret keeps the secret of a 
       .bind(company.id)
       .first('client_secret');
   let ofRival: unknown;
-  const { env, hasRun } = rivalBefore(/^insert into "sso_configurations"/, async () => {
+  const { env, hasRun } = createRivalEnv(/^insert into "sso_configurations"/, async () => {
     await must(company.as.put(path, { json: { ...json, client_secret: 'the rival’s secret' } }));
     ofRival = await kept();
   });

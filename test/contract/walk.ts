@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { unknownMembers } from '../../src/kernel/members.ts';
-import { OWN_FILES, SHARED_FILES } from '../../src/modules/organizations/end/stores.ts';
+import { listOwnFilePrefixes, SHARED_FILE_PREFIXES } from '../../src/modules/organizations/end/stores.ts';
 import { expectNothingLeft, keysOfFiles } from '../organizations/looking.ts';
-import { type ApiResponse, BASE_URL, bearer, type Caller, call, type Sending } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, type Caller, call, createCaller, type RequestOptions } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { aServiceAccount, signed, withSecret } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -116,7 +116,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
         const { apiKey, as } = world.stranger;
         const other =
           credential === 'directory'
-            ? bearer(`${apiKey.access_key}:${apiKey.secret_key}`)
+            ? createCaller(`${apiKey.access_key}:${apiKey.secret_key}`)
             : credential === 'signature'
               ? signed(apiKey)
               : as;
@@ -165,7 +165,11 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
 
     it('leaves nothing of the company in any store after the company has ended', async () => {
       resetClock();
-      const known = [...OWN_FILES(world.company.id), ...OWN_FILES(world.stranger.id), ...SHARED_FILES];
+      const known = [
+        ...listOwnFilePrefixes(world.company.id),
+        ...listOwnFilePrefixes(world.stranger.id),
+        ...SHARED_FILE_PREFIXES,
+      ];
       const strays = (await keysOfFiles()).filter(
         (key) => !keysBefore.has(key) && !known.some((place) => key.startsWith(place)),
       );
@@ -183,7 +187,7 @@ const endpointOf = (route: string) =>
 const UNKNOWN = 'descripton';
 
 /** The same request with a member that nobody knows; undefined where the body may have any, or there is none. */
-function withUnknownMember(route: string, { json, ...rest }: Sending): Sending | undefined {
+function withUnknownMember(route: string, { json, ...rest }: RequestOptions): RequestOptions | undefined {
   const schema = endpointOf(route)?.contract.body;
   const mistyped = { ...Object(json), [UNKNOWN]: 'a typing error' };
   const isClosed = json !== undefined && schema && !unknownMembers(schema, mistyped).next().done;
@@ -217,7 +221,7 @@ function addressOf({ route: name, params = {}, query }: Step, { kept }: World) {
   return { method, route, path: filled + asked };
 }
 
-function sendingOf(step: Step, world: World): Sending {
+function sendingOf(step: Step, world: World): RequestOptions {
   return {
     ...(step.json && { json: step.json(world.kept, world) }),
     ...(step.headers && { headers: step.headers }),
@@ -228,12 +232,17 @@ function sendingOf(step: Step, world: World): Sending {
 
 function callerOf({ as }: Step, world: World, credential: string): Caller | undefined {
   if (as) return as(world);
-  if (credential === 'operator') return bearer(env.PLATFORM_ADMIN_TOKEN);
+  if (credential === 'operator') return createCaller(env.PLATFORM_ADMIN_TOKEN);
   if (credential === 'signature') return signed(world.company.apiKey);
   return credential === 'bearer' ? world.company.as : world.callers[credential];
 }
 
-const sendAs = (caller: Caller | undefined, method: string, path: string, sending: Sending): Promise<ApiResponse> =>
+const sendAs = (
+  caller: Caller | undefined,
+  method: string,
+  path: string,
+  sending: RequestOptions,
+): Promise<ApiResponse> =>
   caller ? caller[method.toLowerCase() as keyof Caller](path, sending) : call(method, path, sending);
 
 /** What a reader of the description is shown of a request. */

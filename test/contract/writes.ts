@@ -1,9 +1,16 @@
 import type { Action } from '../../src/permissions/actions.ts';
 import { ENDPOINTS_PATH } from '../data-api/support.ts';
-import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+} from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { aConsoleGroup, aPermission, groupInput, policyInput } from '../support/console.ts';
+import { createConsoleGroup, createPermission, makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -61,9 +68,9 @@ function changes({ thing, can, gets, method, path, signed, made, json }: Change)
   return { can, make: async (company) => (await reach(company)).ask, answer, ...signs };
 }
 
-const newResourceFields = (what: string) => () => ({ name: aName(what), description: 'Text.' });
-const tableName = () => aName('written').replace(' ', '_');
-const aGroup = async (company: Company): Promise<string> => (await aConsoleGroup(company))._id;
+const newResourceFields = (what: string) => () => ({ name: makeName(what), description: 'Text.' });
+const tableName = () => makeName('written').replace(' ', '_');
+const aGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
 const changed = { description: 'Changed by a test.' };
 
 export const WRITES: Record<string, Write> = {
@@ -78,7 +85,7 @@ export const WRITES: Record<string, Write> = {
     json: changed,
   }),
   'POST visualizations': creates('visualizations:create', VISUALIZATIONS_PATH, () => ({
-    name: aName('Visualization'),
+    name: makeName('Visualization'),
     sql: 'SELECT 1',
     chart: { type: 'table' },
   })),
@@ -126,7 +133,7 @@ export const WRITES: Record<string, Write> = {
     made: async (company) => (await aUser(company)).id,
     json: { name: 'Changed' },
   }),
-  'POST groups': creates('groups:create', '/v1/groups', () => groupInput()),
+  'POST groups': creates('groups:create', '/v1/groups', () => makeGroupInput()),
   'PUT groups': changes({
     thing: 'group',
     can: 'groups:update',
@@ -152,7 +159,7 @@ export const WRITES: Record<string, Write> = {
     gets: 'permissions:get',
     method: 'put',
     path: '/v1/permissions/{id}',
-    made: (company) => aPermission(company, { actions: ['read'] }),
+    made: (company) => createPermission(company, { actions: ['read'] }),
     json: changed,
   }),
   'PUT policies': changes({
@@ -163,13 +170,13 @@ export const WRITES: Record<string, Write> = {
     path: '/v1/policies/{id}',
     async made({ as }) {
       const statements = [{ effect: 'Allow' as const, actions: ['users:list'], resources: ['*'] }];
-      const { _id, arn } = await must(as.post('/v1/policies', { json: policyInput(statements) }));
+      const { _id, arn } = await must(as.post('/v1/policies', { json: makePolicyInput(statements) }));
       return { id: _id, arn };
     },
     json: changed,
   }),
   'POST an invitation': creates('users:invite', '/v1/users/invite', () => ({
-    email: `${aName('invited').replace(' ', '-')}@written.test`,
+    email: `${makeName('invited').replace(' ', '-')}@written.test`,
     group_ids: [],
   })),
   'POST concepts': creates('concepts:create', `${KNOWLEDGE_PATH}/concepts`, () => ({
@@ -182,7 +189,7 @@ export const WRITES: Record<string, Write> = {
     gets: 'concepts:get',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/concepts/{id}`,
-    made: ({ as }) => aConcept(as),
+    made: ({ as }) => createConcept(as),
     json: changed,
   }),
   'POST items': creates('semantic:create', `${KNOWLEDGE_PATH}/semantic`, () => ({
@@ -195,7 +202,7 @@ export const WRITES: Record<string, Write> = {
     gets: 'semantic:list',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/semantic/{id}`,
-    made: ({ as }) => anItem(as),
+    made: ({ as }) => createItem(as),
     json: changed,
   }),
   'PATCH nodes': changes({
@@ -204,7 +211,7 @@ export const WRITES: Record<string, Write> = {
     gets: 'ontology:list',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
-    made: ({ as }) => aNode(as),
+    made: ({ as }) => createNode(as),
     json: changed,
   }),
   'PATCH relations': changes({
@@ -213,11 +220,11 @@ export const WRITES: Record<string, Write> = {
     gets: 'ontology:list',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
-    made: async ({ as }) => aRelation(as, await aNode(as), 'has', await aNode(as)),
+    made: async ({ as }) => createRelation(as, await createNode(as), 'has', await createNode(as)),
     json: changed,
   }),
   'POST accounts': {
-    ...creates('accounts:CreateAccount', '/accounts', () => ({ name: aName('Account') })),
+    ...creates('accounts:CreateAccount', '/accounts', () => ({ name: makeName('Account') })),
     signed: true,
   },
   'PATCH groups': changes({

@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { fieldsOf, globalGroups } from '../support/console.ts';
-import { rowOf } from '../support/rival.ts';
-import { enrol } from '../support/second-factor.ts';
+import { readGlobalGroups, readInvalidFields } from '../support/console.ts';
+import { selectRow } from '../support/rival.ts';
+import { enrolAuthenticator } from '../support/second-factor.ts';
 import { aServiceAccount, must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
@@ -17,7 +17,7 @@ const ME_PATH = '/v1/auth/me';
 
 describe('the current user', () => {
   it('is returned with the profile and the company, its locale and its branding', async () => {
-    const { administrators } = await globalGroups(company);
+    const { administrators } = await readGlobalGroups(company);
     await must(company.as.put('/v1/company/branding', { json: { primary_color: '#7a1f3d' } }));
     await must(company.as.put('/v1/company/settings', { json: { locale: 'pt-BR' } }));
     expect(await must(company.as.get(ME_PATH))).toEqual({
@@ -58,8 +58,8 @@ describe('the current user', () => {
 
   it('gets the number of unused backup codes of their second factor', async () => {
     const [one, another] = [await aUser(company), await aUser(company)];
-    const { backupCodes } = await enrol(one.as);
-    await enrol(another.as);
+    const { backupCodes } = await enrolAuthenticator(one.as);
+    await enrolAuthenticator(another.as);
     const left = async () => (await must(one.as.get(ME_PATH))).user;
     expect(await left()).toMatchObject({ mfa_enabled: true, backup_codes_left: 10 });
     const pending = (await logIn(company.slug, one.email, PASSWORD)).body;
@@ -77,7 +77,11 @@ describe('the current user', () => {
       expect(permissions).toEqual(await must(caller.get('/v1/auth/permissions')));
       expect(await must(caller.get(ME_PATH))).not.toHaveProperty('permissions');
     }
-    expect(fieldsOf(await as.get(`${ME_PATH}?include=everything`))).toEqual([422, 'VALIDATION_ERROR', 'include']);
+    expect(readInvalidFields(await as.get(`${ME_PATH}?include=everything`))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'include',
+    ]);
   });
 });
 
@@ -94,13 +98,13 @@ describe('the name of the current user', () => {
     const { as } = await aUser(company, { can: ['users:invite'] });
     await must(as.put(ME_PATH, { json: { name: 'Renamed Inviter' } }));
     const { _id } = await must(as.post('/v1/users/invite', { json: { email: `new@${company.slug}.test` } }));
-    expect(await rowOf('select inviter from invitations where user_id = ?', _id)).toEqual({
+    expect(await selectRow('select inviter from invitations where user_id = ?', _id)).toEqual({
       inviter: 'Renamed Inviter',
     });
   });
 
   it.each([[''], ['   '], [7], [null], ['a'.repeat(201)], ['two\nlines'], ['a\u0000b']])('is not %j', async (name) => {
     const { as } = await aUser(company);
-    expect(fieldsOf(await as.put(ME_PATH, { json: { name } }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+    expect(readInvalidFields(await as.put(ME_PATH, { json: { name } }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
   });
 });

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SystemActor } from '../../src/access/actors.ts';
 import { openContext } from '../../src/context.ts';
-import { filterOptions } from '../../src/modules/dashboards/options.ts';
-import { dashboardInputs, loadDashboard, runDashboard } from '../../src/modules/dashboards/service.ts';
+import { readFilterOptions } from '../../src/modules/dashboards/options.ts';
+import { listDashboardInputs, loadDashboard, runDashboard } from '../../src/modules/dashboards/service.ts';
 import { viewerRules } from '../../src/sharing/rules.ts';
 import { boundValues } from '../../src/sharing/values.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
@@ -196,7 +196,7 @@ describe('the row rules of a dashboard', () => {
           mode: 'locked' as const,
           allowed_values,
         }));
-        const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { policies: terms });
+        const rules = viewerRules(listDashboardInputs(loaded.dashboard, loaded.visualizations), { policies: terms });
         const executions = await runDashboard(ctx, loaded, boundValues(rules, {}));
         return executions.map((execution) =>
           'result' in execution ? execution.result.rows : execution.failure.reason,
@@ -211,7 +211,7 @@ describe('the row rules of a dashboard', () => {
 describe('the options of a filter', () => {
   const options = (of: unknown, wanted: { allowed?: string[]; search?: string } = {}) =>
     inside((ctx) =>
-      filterOptions(ctx, { options: of as never }, [], {
+      readFilterOptions(ctx, { options: of as never }, [], {
         allowed: wanted.allowed ?? null,
         bound: new Map(),
         search: wanted.search ?? '',

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { dashboardInputs } from '../../src/modules/dashboards/service.ts';
+import { listDashboardInputs } from '../../src/modules/dashboards/service.ts';
 import { getTemplate } from '../../src/sql-templates/template.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import {
@@ -76,7 +76,7 @@ describe('an SQL template', () => {
     const visualizations = Array.from({ length: 20 }, (_, n) => ({ id: `v${n}`, sql: `${sql} -- ${n}`, parameters }));
     const filters = parameters.map((each) => ({ ...each, options: null, applies_to: null }));
     const first = visualizations.map(({ sql: text }) => getTemplate(text));
-    for (let request = 0; request < 20; request++) dashboardInputs({ filters }, visualizations);
+    for (let request = 0; request < 20; request++) listDashboardInputs({ filters }, visualizations);
     // The very same templates, and not others that are equal.
     for (const [at, { sql: text }] of visualizations.entries()) expect(getTemplate(text)).toBe(first[at]);
   });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { call } from '../support/api.ts';
-import { countedD1 } from '../support/counted.ts';
+import { createCountingD1 } from '../support/counted.ts';
 import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { parameter, someSales, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -232,7 +232,7 @@ describe('the reader of a Data API endpoint', () => {
     const wide = await withServiceToken(reader);
     const askedBy = async (as: typeof narrow) => {
       await must(as.get(`/data/${slug}`));
-      const counted = countedD1();
+      const counted = createCountingD1();
       expect((await as.get(`/data/${slug}`, { env: counted.env })).status).toBe(200);
       return counted.calls();
     };
@@ -243,7 +243,7 @@ describe('the reader of a Data API endpoint', () => {
       await aServiceAccountThat(company, { ...allow('data_api:get_job', 'data_api:execute'), resources }),
     );
     await must(ofJob.get(`/data/jobs/${id}`));
-    const counted = countedD1();
+    const counted = createCountingD1();
     expect((await ofJob.get(`/data/jobs/${id}`, { env: counted.env })).status).toBe(200);
     expect(counted.calls()).toBe(1);
   });

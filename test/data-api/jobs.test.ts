@@ -3,12 +3,12 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { JOB_LIMITS, writeResult } from '../../src/modules/data-api/jobs.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aHeldQueue, deliver } from '../uploads/support.ts';
+import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
 import { parameter, someSales } from '../visualizations/support.ts';
 import { aPublished, aReader, ENDPOINTS_PATH } from './support.ts';
 
@@ -23,7 +23,7 @@ afterEach(resetClock);
 
 /** A queue that keeps the messages of jobs until the test delivers them. */
 function aQueue() {
-  const { messages, env: held } = aHeldQueue();
+  const { messages, env: held } = createHeldQueue();
   return { messages, env: { DATA_JOBS: held.JOBS } as unknown as Record<string, string> };
 }
 
@@ -45,7 +45,7 @@ async function aJob(sql: string, json: Record<string, unknown> = {}, parameters:
 /** A job whose result is written, and a link to it. */
 async function aResult() {
   const made = await aJob('SELECT 1 AS one');
-  await deliver(made.message);
+  await deliverMessage(made.message);
   return { ...made, url: (await jobOf(made.id)).url as string };
 }
 
@@ -91,7 +91,7 @@ describe('a job of the Data API', () => {
     for (const format of ['json', 'ndjson', 'csv']) {
       const sent = { regions: ['north', 'east'], least: 10.5 };
       const { id, message } = await aJob(sql, { format, parameters: sent }, parameters);
-      expect(await deliver(message)).toBe('done');
+      expect(await deliverMessage(message)).toBe('done');
       results.push((await download((await jobOf(id)).url)).body);
     }
     expect(results).toEqual([
@@ -111,7 +111,7 @@ describe('a job of the Data API', () => {
       'region,amount\r\nnorth,20\r\neast,60\r\n',
     ]);
     const { id, message } = await aJob('SELECT 1 AS one WHERE false', { format: 'ndjson' });
-    await deliver(message);
+    await deliverMessage(message);
     const job = await jobOf(id);
     expect([job.row_count, job.bytes, (await download(job.url)).body]).toEqual([0, 0, '']);
   });
@@ -124,7 +124,7 @@ describe('a job of the Data API', () => {
     ['long rows from the first on', `SELECT n, repeat('x', 200000) AS text FROM generate_series(1, 100) AS n`],
   ])('writes %s, each row once', async (_, sql) => {
     const { id, message } = await aJob(sql, { format: 'csv' });
-    expect(await deliver(message)).toBe('done');
+    expect(await deliverMessage(message)).toBe('done');
     const { status, row_count, bytes, url } = await jobOf(id);
     expect(status).toBe('succeeded');
     const { body } = await download(url);
@@ -164,7 +164,7 @@ describe('a job of the Data API', () => {
       'SELECT 1 / (n - 20000) FROM generate_series(1, 30000) AS n',
     ]) {
       const { id, message } = await aJob(sql);
-      expect(await deliver(message)).toBe('done');
+      expect(await deliverMessage(message)).toBe('done');
       const job = await jobOf(id);
       expect(job).toMatchObject({ status: 'failed', error: 'The query failed.', url: null, expires_at: null });
       expect(await objectsOf(id)).toEqual([]);
@@ -223,21 +223,21 @@ describe('the result of a Data API job', () => {
 describe('the download link of a Data API result', () => {
   it('is new for each request, and works for an hour', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
-    await deliver(message);
+    await deliverMessage(message);
     const [one, other] = [await jobOf(id), await jobOf(id)];
     expect(one.url).not.toBe(other.url);
     const left = Date.parse(one.expires_at) - Date.now();
     expect(left).toBeGreaterThan(3_590_000);
     expect(left).toBeLessThanOrEqual(3_600_000);
-    later(left - 2_000);
+    advanceClock(left - 2_000);
     expect((await download(one.url)).body.rows).toEqual([[1]]);
-    later(left + 1_000);
+    advanceClock(left + 1_000);
     expect((await download(one.url)).status).toBe(401);
   });
 
   it('works no longer than the result is stored', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
-    await deliver(message);
+    await deliverMessage(message);
     const madeBefore = (ms: number) =>
       env.CONTROL_DB.prepare('UPDATE data_jobs SET created_at = ? WHERE id = ?')
         .bind(Date.now() - ms, id)
@@ -250,7 +250,7 @@ describe('the download link of a Data API result', () => {
 
   it('is refused when it is changed or has another kind of token, and is no session itself', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
-    await deliver(message);
+    await deliverMessage(message);
     const { url } = await jobOf(id);
     expect((await download(`${url.slice(0, -4)}AAAA`)).status).toBe(401);
     const { token } = await must(reader.as.post('/tokens'));
@@ -261,13 +261,13 @@ describe('the download link of a Data API result', () => {
 
   it('leads to 404 a day later, when the result and its job are deleted', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
-    await deliver(message);
+    await deliverMessage(message);
     const { url } = await jobOf(id);
-    later(23 * 3600_000);
+    advanceClock(23 * 3600_000);
     await runScheduled();
     resetClock();
     expect((await download(url)).status).toBe(200);
-    later(24 * 3600_000 + 60_000);
+    advanceClock(24 * 3600_000 + 60_000);
     await runScheduled();
     expect(await objectsOf(id)).toEqual([]);
     resetClock();
@@ -281,14 +281,14 @@ describe('the processing of a Data API job', () => {
 
   it('writes one result when its message is delivered twice at the same time', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
-    await overtaken(
+    await sendOvertaken(
       SUCCEEDED,
-      async () => expect(await deliver(message)).toBe('done'),
-      (watched) => deliver(message, watched),
+      async () => expect(await deliverMessage(message)).toBe('done'),
+      (watched) => deliverMessage(message, watched),
     );
     expect(await jobOf(id)).toMatchObject({ status: 'succeeded', row_count: LINES });
-    expect(await rowOf('select attempt from data_jobs where id = ?', id)).toEqual({ attempt: 1 });
-    expect(await deliver(message)).toBe('done');
+    expect(await selectRow('select attempt from data_jobs where id = ?', id)).toEqual({ attempt: 1 });
+    expect(await deliverMessage(message)).toBe('done');
     expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
   });
 
@@ -299,25 +299,25 @@ describe('the processing of a Data API job', () => {
       .run();
     await env.FILES.put(`data-results/${company.id}/${id}/1/0`, 'half a result');
     // As long as it may still be at work, it is left alone.
-    expect(await deliver(message)).toBe('done');
+    expect(await deliverMessage(message)).toBe('done');
     expect(await jobOf(id)).toMatchObject({ status: 'running' });
-    later(61_000);
-    expect(await deliver(message)).toBe('done');
+    advanceClock(61_000);
+    expect(await deliverMessage(message)).toBe('done');
     expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
     expect((await objectsOf(id)).every((key) => key.includes('/2/'))).toBe(true);
   });
 
   it('does not undo a later attempt when it was taken for interrupted too early', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
-    await overtaken(
+    await sendOvertaken(
       SUCCEEDED,
       async () => {
-        later(200_000);
-        expect(await deliver(message)).toBe('done');
+        advanceClock(200_000);
+        expect(await deliverMessage(message)).toBe('done');
       },
-      (watched) => deliver(message, watched),
+      (watched) => deliverMessage(message, watched),
     );
-    expect(await rowOf('select attempt, status from data_jobs where id = ?', id)).toEqual({
+    expect(await selectRow('select attempt, status from data_jobs where id = ?', id)).toEqual({
       attempt: 2,
       status: 'succeeded',
     });
@@ -328,10 +328,10 @@ describe('the processing of a Data API job', () => {
   it('leaves the result to a later attempt when it was taken for interrupted too early', async () => {
     const { id, message } = await aJob(MANY, { format: 'csv' });
     const another = env.CONTROL_DB.prepare('update data_jobs set attempt = 2 where id = ?1').bind(id);
-    await overtaken(
+    await sendOvertaken(
       SUCCEEDED,
       () => another.run(),
-      (watched) => deliver(message, watched),
+      (watched) => deliverMessage(message, watched),
     );
     expect(await jobOf(id)).toMatchObject({ status: 'running', row_count: null });
     expect(await objectsOf(id)).toEqual([]);
@@ -343,7 +343,7 @@ describe('the processing of a Data API job', () => {
     const sentFor = () => queue.messages.filter((message) => 'jobId' in message && message.jobId === id).length;
     await runScheduled(queue.env);
     expect(sentFor()).toBe(0);
-    later(121_000);
+    advanceClock(121_000);
     await runScheduled(queue.env);
     await runScheduled(queue.env);
     expect(sentFor()).toBe(1);
@@ -352,10 +352,10 @@ describe('the processing of a Data API job', () => {
         .bind(id, dueAt)
         .run();
     await fifth(Date.now() + 600_000);
-    expect(await deliver({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
+    expect(await deliverMessage({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
     expect(await jobOf(id)).toMatchObject({ status: 'running' });
     await fifth(0);
-    expect(await deliver({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
+    expect(await deliverMessage({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
     expect(await jobOf(id)).toMatchObject({ status: 'failed', error: 'The job was interrupted too often.' });
     await runScheduled(queue.env);
     expect(sentFor()).toBe(1);
@@ -363,9 +363,9 @@ describe('the processing of a Data API job', () => {
 
   it('is retried when the database was down', async () => {
     const { id, message } = await aJob('SELECT 1 AS one');
-    expect(await deliver(message, { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' })).toBe('again');
+    expect(await deliverMessage(message, { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' })).toBe('again');
     expect(await jobOf(id)).toMatchObject({ status: 'queued' });
-    expect(await deliver(message)).toBe('done');
+    expect(await deliverMessage(message)).toBe('done');
     expect(await jobOf(id)).toMatchObject({ status: 'succeeded' });
   });
 });
@@ -378,6 +378,6 @@ it('a company can have at most twenty unfinished Data API jobs', async () => {
   const post = (changed: Record<string, string> = {}) =>
     robot.as.post(`/data/${slug}/jobs`, { env: { ...held, RATE_LIMIT_IP_PER_SECOND: '1000', ...changed } });
   for (let count = 0; count < 19; count += 1) expect((await post()).status).toBe(202);
-  const answer = await overtaken(/^insert into "data_jobs"/, () => must(post()), post);
+  const answer = await sendOvertaken(/^insert into "data_jobs"/, () => must(post()), post);
   expect([answer.status, answer.body.error]).toEqual([409, 'TooManyJobs']);
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -23,7 +23,7 @@ const UPDATE = /^update "viz_api_endpoints"/;
 describe('a Data API endpoint', () => {
   it('is not created when its visualization is deleted at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       INSERT,
       () => must(company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`)),
       (env) => publish(_id, 'deleted-meanwhile', env),
@@ -33,26 +33,26 @@ describe('a Data API endpoint', () => {
 
   it('is not created when its visualization gets a parameter called format at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       INSERT,
       () => must(rename(_id)),
       (env) => publish(_id, 'format-meanwhile', env),
     );
     expect(answer.status).toBe(422);
-    expect(await countOf('viz_api_endpoints where visualization_id = ?', _id)).toBe(0);
+    expect(await countRows('viz_api_endpoints where visualization_id = ?', _id)).toBe(0);
   });
 
   it('is not changed to a visualization that gets a parameter called format, or is deleted, at the same moment', async () => {
     const { _id } = await aPublished(company, 'SELECT 1 AS one');
     const other = await aVisualization(company.as, 'SELECT 2 AS two');
-    const named = await overtaken(
+    const named = await sendOvertaken(
       UPDATE,
       () => must(rename(other._id)),
       (env) => change(_id, { visualization_id: other._id }, env),
     );
     expect(named.status).toBe(422);
     const gone = await aVisualization(company.as, 'SELECT 3 AS three');
-    const deleted = await overtaken(
+    const deleted = await sendOvertaken(
       UPDATE,
       () => must(company.as.delete(`${VISUALIZATIONS_PATH}/${gone._id}`)),
       (env) => change(_id, { visualization_id: gone._id }, env),
@@ -62,7 +62,7 @@ describe('a Data API endpoint', () => {
 
   it('keeps another field that is changed at the same moment', async () => {
     const { _id } = await aPublished(company, 'SELECT 1 AS one');
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       UPDATE,
       () => must(change(_id, { description: 'Meanwhile.' })),
       (env) => change(_id, { cache_seconds: 7 }, env),
@@ -72,7 +72,7 @@ describe('a Data API endpoint', () => {
 
   it('is not created when another one takes its slug at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       INSERT,
       () => must(publish(_id, 'both-want-it')),
       (env) => publish(_id, 'both-want-it', env),
@@ -84,18 +84,18 @@ describe('a Data API endpoint', () => {
 describe('a visualization that a Data API endpoint publishes', () => {
   it('is not deleted when it is published at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^delete from "visualizations"/,
       () => must(publish(_id, 'published-meanwhile')),
       (env) => company.as.delete(`${VISUALIZATIONS_PATH}/${_id}`, { env }),
     );
     expect([answer.status, answer.body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
-    expect(await rowOf('select id from visualizations where id = ?', _id)).toEqual({ id: _id });
+    expect(await selectRow('select id from visualizations where id = ?', _id)).toEqual({ id: _id });
   });
 
   it('cannot get a parameter called format when it is published at the same moment', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "visualizations"/,
       () => must(publish(_id, 'published-before')),
       (env) => rename(_id, env),

@@ -8,11 +8,11 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { deleteObjects } from '../../src/platform/stored-files.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { anAuditRecord, recordsOf } from '../support/log.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { makeAuditRecord, readRecords } from '../support/log.ts';
 import worker from '../support/worker.ts';
 
-const record = (id: string) => anAuditRecord({ id, correlationId: `correlation-${id}` });
+const record = (id: string) => makeAuditRecord({ id, correlationId: `correlation-${id}` });
 
 /** Lets the Worker consume a batch. @returns what became of it */
 async function deliver(
@@ -58,7 +58,7 @@ async function letters(folder = 'dead-letters/'): Promise<Record<string, unknown
     .sort((a, b) => String(a.id).localeCompare(String(b.id)));
 }
 const listReplayed = () => letters('dead-letters-sent/');
-const recorded = async (id: string) => (await recordsOf('audit')).filter((each) => each.id === id);
+const recorded = async (id: string) => (await readRecords('audit')).filter((each) => each.id === id);
 
 /** What `npm run dead-letters -- replay` does. */
 async function askToReplay(id = ''): Promise<void> {
@@ -158,10 +158,10 @@ describe('dead letters that were sent again', () => {
   it('are deleted after a month, unlike those that were not sent again', async () => {
     await deliver('data-console-nothing-dead', [{ id: 'stays', body: 'anything' }]);
     await env.FILES.put('dead-letters-sent/data-console-jobs/1-x.json', '{}');
-    later(29 * DAY_MS);
+    advanceClock(29 * DAY_MS);
     await runScheduled();
     expect(await listReplayed()).toHaveLength(1);
-    later(31 * DAY_MS);
+    advanceClock(31 * DAY_MS);
     await runScheduled();
     expect(await listReplayed()).toEqual([]);
     expect(await letters()).toHaveLength(1);
@@ -169,7 +169,7 @@ describe('dead letters that were sent again', () => {
 
   it('are deleted on every page of the list of objects', async () => {
     for (const queue of ['a', 'b', 'c']) await env.FILES.put(`dead-letters-sent/${queue}/1-x.json`, '{}');
-    later(31 * DAY_MS);
+    advanceClock(31 * DAY_MS);
     const FILES = Object.assign(Object.create(env.FILES), {
       list: (options: R2ListOptions) => env.FILES.list({ ...options, limit: 1 }),
       get: env.FILES.get.bind(env.FILES),
@@ -189,7 +189,7 @@ describe('a batch of audit records from the queue', () => {
     });
     expect(await deliver('data-console-audit', messages)).toEqual({ acked: 100, retried: 0 });
     expect(await deliver('data-console-audit', messages.toReversed())).toEqual({ acked: 100, retried: 0 });
-    const ids = (await recordsOf('audit')).map(({ id }) => id).filter((id) => id.startsWith('aaaa'));
+    const ids = (await readRecords('audit')).map(({ id }) => id).filter((id) => id.startsWith('aaaa'));
     expect(new Set(ids).size).toBe(100);
     expect(ids).toHaveLength(100);
   });
@@ -218,7 +218,7 @@ describe('a batch of audit records from the queue', () => {
       { COMPANY_LOG },
     );
     expect(outcome).toEqual({ acked: 1, retried: 1 });
-    expect(await recordsOf('audit', 'there')).toHaveLength(1);
+    expect(await readRecords('audit', 'there')).toHaveLength(1);
   });
 });
 

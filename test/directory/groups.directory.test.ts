@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller } from '../support/api.ts';
-import { aConsoleGroup, globalGroups } from '../support/console.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { createConsoleGroup, readGlobalGroups } from '../support/console.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import {
   allow,
   aServiceAccount,
@@ -90,7 +90,7 @@ describe('a SCIM group', () => {
   it('has no displayName of another group in another case, and may change the case of its own', async () => {
     const group = await aDirectoryGroup(directory, { displayName: 'Any case', members: members(ids[0]) });
     const path = `${GROUPS_PATH}/${group.id}`;
-    const { _id, name } = await aConsoleGroup(company);
+    const { _id, name } = await createConsoleGroup(company);
     const renamed = { op: 'replace', value: { displayName: name.toUpperCase(), members: [] } };
     for (const refused of [
       await directory.post(GROUPS_PATH, { json: groupInput({ displayName: 'ANY CASE' }) }),
@@ -350,7 +350,7 @@ describe('the members of a SCIM group', () => {
 
   it('that others change meanwhile are read again before they are replaced', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
-    const rival = rivalBefore(/^insert into "group_bindings"/, () => bind(company, group.id, ids[1] as string));
+    const rival = createRivalEnv(/^insert into "group_bindings"/, () => bind(company, group.id, ids[1] as string));
     const sending = { ...patch({ op: 'replace', path: 'members', value: members(ids[2]) }), env: rival.env };
     expect(memberIds(await must(directory.patch(`${GROUPS_PATH}/${group.id}`, sending)))).toEqual([ids[2]]);
     expect(rival.hasRun()).toBe(true);
@@ -360,7 +360,7 @@ describe('the members of a SCIM group', () => {
   it('that are deleted meanwhile are refused', async () => {
     const group = await aDirectoryGroup(directory, { members: members(ids[0]) });
     const gone = await aDirectoryUser(directory);
-    const rival = rivalBefore(/^insert into "group_bindings"/, () =>
+    const rival = createRivalEnv(/^insert into "group_bindings"/, () =>
       must(directory.delete(`${USERS_PATH}/${gone.id}`)),
     );
     const sending = { ...patch({ op: 'add', path: 'members', value: members(gone.id) }), env: rival.env };
@@ -371,7 +371,7 @@ describe('the members of a SCIM group', () => {
 
   it('enter no group that is deleted meanwhile', async () => {
     const group = await aDirectoryGroup(directory);
-    const rival = rivalBefore(/^insert into "group_bindings"/, () =>
+    const rival = createRivalEnv(/^insert into "group_bindings"/, () =>
       must(directory.delete(`${GROUPS_PATH}/${group.id}`)),
     );
     const sending = { ...patch({ op: 'add', path: 'members', value: members(ids[0]) }), env: rival.env };
@@ -386,7 +386,7 @@ describe('the members of a SCIM group', () => {
 
 describe('a global group in SCIM', () => {
   it('is shown, but cannot be changed', async () => {
-    const { administrators: id } = await globalGroups(company);
+    const { administrators: id } = await readGlobalGroups(company);
     const before = await get(id);
     for (const answer of [
       await directory.put(`${GROUPS_PATH}/${id}`, { json: groupInput() }),

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { aConsoleGroup } from '../support/console.ts';
-import { overtaken } from '../support/rival.ts';
+import { createConsoleGroup } from '../support/console.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { allow, aPolicy, aServiceAccountThat, bind, must, withSecret } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDirectory, aDirectoryUser, patch, USERS_PATH } from './support.ts';
@@ -35,7 +35,7 @@ interface Person {
 /** Somebody in a group that allows what the weak one may do, too. */
 async function aPerson(): Promise<Person> {
   const { id, userName } = await aDirectoryUser(directory);
-  const group = (await aConsoleGroup(company))._id;
+  const group = (await createConsoleGroup(company))._id;
   const policy = await aPolicy(company, [allow('users:get')]);
   await must(company.as.post(`/v1/groups/${group}/policies/${policy}`));
   await bind(company, group, id);
@@ -44,7 +44,7 @@ async function aPerson(): Promise<Person> {
 
 /** A group that allows this. */
 async function aGroupThat(...actions: Parameters<typeof allow>): Promise<string> {
-  const group = (await aConsoleGroup(company))._id;
+  const group = (await createConsoleGroup(company))._id;
   await must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow(...actions)])}`));
   return group;
 }
@@ -56,7 +56,7 @@ const overtakenBy = (
   rival: () => Promise<unknown>,
   headers: Record<string, string> = {},
 ): Promise<ApiResponse> =>
-  overtaken(/^update "users"/, rival, (env) =>
+  sendOvertaken(/^update "users"/, rival, (env) =>
     weak.patch(`${USERS_PATH}/${id}`, { ...patch({ op: 'replace', path: 'userName', value: to }), env, headers }),
   );
 

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Caller } from '../support/api.ts';
-import { countedD1 } from '../support/counted.ts';
-import { countOf } from '../support/rival.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDirectory, aDirectoryGroup, GROUPS_PATH, patch, refusal, USER_SCHEMA, USERS_PATH } from './support.ts';
@@ -94,14 +94,14 @@ function countingWrites() {
 }
 
 const stateOf = async () => ({
-  users: await countOf('users where company_id = ? and updated_at > 1', company.id),
-  groups: await countOf('groups where company_id = ? and updated_at > 1', company.id),
-  bindings: await countOf('group_bindings where company_id = ?', company.id),
+  users: await countRows('users where company_id = ? and updated_at > 1', company.id),
+  groups: await countRows('groups where company_id = ? and updated_at > 1', company.id),
+  bindings: await countRows('group_bindings where company_id = ?', company.id),
 });
 
 describe('a SCIM sync of 10,000 users and 500 groups', () => {
   it('reads all of them in pages of 1,000, with one query a page', async () => {
-    const counted = countedD1();
+    const counted = createCountingD1();
     const users = await pages(USERS_PATH, '', { env: counted.env });
     expect(users.length).toBeGreaterThanOrEqual(PEOPLE);
     expect(new Set(users.map(({ id }) => id)).size).toBe(users.length);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { enter, groupInput } from '../support/console.ts';
-import { countOf } from '../support/rival.ts';
+import { addToGroups, makeGroupInput } from '../support/console.ts';
+import { countRows } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, ENDPOINTS_PATH, type Receiver } from '../webhooks/support.ts';
@@ -47,7 +47,7 @@ interface RecordedEvents {
 async function listEvents() {
   await expect
     .poll(async () => [
-      await countOf('events where company_id = ?', company.id),
+      await countRows('events where company_id = ?', company.id),
       (await must(company.as.get(`${ENDPOINTS_PATH}/${endpoint}/deliveries?status=pending`))).total,
     ])
     .toEqual([0, 0]);
@@ -150,7 +150,7 @@ const CHANGES: Record<string, Change> = {
     records: { console: ['users:update user', 'users:deactivate user'], directory: ['users:deactivate user'] },
   },
   'a user who is deleted': {
-    first: ({ user, group }) => enter(company, user, group),
+    first: ({ user, group }) => addToGroups(company, user, group),
     console: ({ user }) => owner().delete(`/v1/users/${user}`),
     directory: ({ user }) => directory.delete(`${USERS_PATH}/${user}`),
     events: ['group.member_removed group user', 'user.deleted user active'],
@@ -158,7 +158,7 @@ const CHANGES: Record<string, Change> = {
   },
   'a group that is made': {
     made: 'group',
-    console: () => owner().post('/v1/groups', { json: groupInput() }),
+    console: () => owner().post('/v1/groups', { json: makeGroupInput() }),
     directory: () => directory.post(GROUPS_PATH, { json: directoryGroupInput() }),
     events: ['group.created group'],
     records: alike('groups:create group'),
@@ -166,7 +166,7 @@ const CHANGES: Record<string, Change> = {
   'a group that is made with a member': {
     made: 'group',
     console: (of) => [
-      () => owner().post('/v1/groups', { json: groupInput() }),
+      () => owner().post('/v1/groups', { json: makeGroupInput() }),
       () => owner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
     ],
     directory: ({ user }) => directory.post(GROUPS_PATH, { json: directoryGroupInput({ members: members(user) }) }),
@@ -189,14 +189,14 @@ const CHANGES: Record<string, Change> = {
     records: { console: ['users:assign_groups user group'], directory: ['groups:update group user'] },
   },
   'a user who leaves a group': {
-    first: ({ user, group }) => enter(company, user, group),
+    first: ({ user, group }) => addToGroups(company, user, group),
     console: ({ user, group }) => owner().delete(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
     directory: ({ group }) => changeGroup(group, 'replace', []),
     events: ['group.member_removed group user'],
     records: { console: ['users:remove_groups user group'], directory: ['groups:update group user'] },
   },
   'a group that is deleted': {
-    first: ({ user, group }) => enter(company, user, group),
+    first: ({ user, group }) => addToGroups(company, user, group),
     console: ({ group }) => owner().delete(`/v1/groups/${group}`),
     directory: ({ group }) => directory.delete(`${GROUPS_PATH}/${group}`),
     events: ['group.deleted group', 'group.member_removed group user'],

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
-import { invite } from '../support/invite.ts';
-import { linkIn, mailTo } from '../support/mail.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
+import { inviteUser } from '../support/invite.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import {
   allow,
   aServiceAccountThat,
@@ -264,17 +264,17 @@ describe('a change of a SCIM user to inactive or active', () => {
   it('ends the sessions on the next request, and lets the user sign in again', async () => {
     const { id, email, password } = await aUser(company);
     const { token } = await must(logIn(company.slug, email, password));
-    expect((await bearer(token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(token).get('/v1/auth/me')).status).toBe(200);
     await must(directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'Replace', path: 'active', value: 'False' })));
-    expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     expect(await must(company.as.get(`/v1/users/${id}`))).toMatchObject({ status: 'inactive' });
     await must(directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'Replace', path: 'active', value: 'True' })));
-    expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     expect((await logIn(company.slug, email, password)).status).toBe(200);
   });
 
   it('is refused for users who are only invited, and so is a new address', async () => {
-    const { id } = (await invite(company, 'guest@example.com')).user;
+    const { id } = (await inviteUser(company, 'guest@example.com')).user;
     expect(await get(id)).toMatchObject({ active: false });
     const activating = patch({ op: 'replace', path: 'active', value: true });
     expect((await directory.patch(`${USERS_PATH}/${id}`, activating)).status).toBe(409);
@@ -301,7 +301,7 @@ describe('the owner of a company', () => {
     const theirs = await aCompany();
     const { email, password } = theirs.owner;
     await must(call('POST', '/v1/users/reset-password/request', { json: { company_slug: theirs.slug, email } }));
-    const token = linkIn(mailTo(email)).searchParams.get('token');
+    const token = readLink(readNewestMail(email)).searchParams.get('token');
     const other = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
     const refused = await (await aDirectory(theirs)).patch(`${USERS_PATH}/${theirs.owner.id}`, other);
     expect(refusal(refused)).toEqual([403, 'mutability']);
@@ -378,7 +378,7 @@ describe('the permissions of a SCIM client', () => {
   it('also apply with a service token, but neither with a session nor with a signed request', async () => {
     const robot = await aServiceAccountThat(company, allow('users:list'));
     expect((await (await withServiceToken(robot)).get(USERS_PATH)).status).toBe(200);
-    for (const by of [company.as, bearer('none'), signed(robot.key)]) {
+    for (const by of [company.as, createCaller('none'), signed(robot.key)]) {
       const { status, headers, body } = await by.get(USERS_PATH);
       expect([status, body]).toEqual([
         401,
@@ -420,7 +420,7 @@ describe('the ETag of a SCIM user', () => {
 
   it('that goes stale during the request changes nothing', async () => {
     const user = await aDirectoryUser(directory);
-    const { env } = rivalBefore(/^update "users"/, () =>
+    const { env } = createRivalEnv(/^update "users"/, () =>
       must(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
     );
     const sending = { ...patch({ op: 'replace', path: 'displayName', value: 'Late' }), env };

@@ -3,7 +3,7 @@ import { CompactEncrypt, decodeJwt, exportJWK, generateKeyPair, SignJWT, Unsecur
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
-import { type ApiResponse, bearer, call } from '../support/api.ts';
+import { type ApiResponse, call, createCaller } from '../support/api.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { anEmbed, embedOf } from './support.ts';
@@ -202,18 +202,18 @@ describe('a token of a share, embed, portal or session', () => {
     const resolve = (token: string) => call('GET', `/api/v1/public/shares/${token}/resolve`);
     for (const token of [theirs, outsider.access_token, victim.token]) expectRefused(await resolve(token), 'share');
     for (const token of [theirs, share, world.visualizationToken]) {
-      expectRefused(await bearer(token).get('/api/v1/share-portal/contexts'), 'portal');
-      expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
+      expectRefused(await createCaller(token).get('/api/v1/share-portal/contexts'), 'portal');
+      expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     }
-    expect((await bearer(outsider.access_token).get('/v1/auth/me')).status).toBe(401);
-    expectRefused(await bearer(outsider.refresh_token).get('/api/v1/share-portal/contexts'), 'refresh token');
+    expect((await createCaller(outsider.access_token).get('/v1/auth/me')).status).toBe(401);
+    expectRefused(await createCaller(outsider.refresh_token).get('/api/v1/share-portal/contexts'), 'refresh token');
   });
 
   it('is refused when a claim such as company, user or session is changed', async () => {
     const other = await aCompany();
     const { access_token: token } = world.outsider;
     const [header, , signature] = parts(token);
-    const portal = (given: string) => bearer(given).get('/api/v1/share-portal/contexts');
+    const portal = (given: string) => createCaller(given).get('/api/v1/share-portal/contexts');
     expect((await portal(token)).body.total).toBe(1);
     for (const change of [
       { company_id: other.id },
@@ -227,7 +227,7 @@ describe('a token of a share, embed, portal or session', () => {
     ]) {
       const forged = [header, encode({ ...payloadOf(token), ...change }), signature].join('.');
       expectRefused(await portal(forged), JSON.stringify(change));
-      expect((await bearer(forged).get('/v1/auth/me')).status).toBe(401);
+      expect((await createCaller(forged).get('/v1/auth/me')).status).toBe(401);
     }
     const keys = JSON.parse(env.JWT_PRIVATE_KEYS) as { kid: string; x: string }[];
     const confused = await signed(keys[0]?.x ?? '', payloadOf(token), { kid: keys[0]?.kid });
@@ -241,9 +241,9 @@ describe('a valid token in another spelling', () => {
 
   it.each<[string, () => string, (token: string) => Promise<ApiResponse>]>([
     ['embed', () => world.theirs, (token) => embedOf('d', encodeURIComponent(token)).info()],
-    ['portal', () => world.outsider.access_token, (token) => bearer(token).get('/api/v1/share-portal/contexts')],
+    ['portal', () => world.outsider.access_token, (token) => createCaller(token).get('/api/v1/share-portal/contexts')],
     ['portal refresh', () => world.outsider.refresh_token, (token) => refresh('/api/v1/share-auth/refresh', token)],
-    ['session', () => world.victim.token, (token) => bearer(token).get('/v1/auth/me')],
+    ['session', () => world.victim.token, (token) => createCaller(token).get('/v1/auth/me')],
     ['refresh', () => world.victim.refreshToken, (token) => refresh('/v1/auth/refresh', token)],
   ])('is refused as a token of the kind %s', async (_kind, tokenOf, use) => {
     // The first two only add white space around it, which headers lose on the way.

@@ -3,8 +3,8 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { aSalesDashboard, regionsIn, regionsOf, someSales } from '../shares/support.ts';
 import { BASE_URL, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { countedD1 } from '../support/counted.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { createCountingD1 } from '../support/counted.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
 import { anEmbed, embedOf } from './support.ts';
@@ -200,7 +200,7 @@ describe('an embed token', () => {
   it('ends when it expires', async () => {
     const token = await anEmbed(company, 'dashboards', id, { expires_in: 60 });
     expect((await embedOf('d', token).info()).status).toBe(200);
-    later(61_000);
+    advanceClock(61_000);
     await refused(token);
   });
 
@@ -282,14 +282,14 @@ describe('the allowed origins of an embed', () => {
 describe('the database calls of an embed', () => {
   it('are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
     const token = await anEmbed(company, 'dashboards', id);
-    const info = countedD1();
+    const info = createCountingD1();
     expect((await embedOf('d', token).info({ env: info.env })).status).toBe(200);
     expect(info.calls()).toBe(1);
     await embedOf('d', token).execute({});
-    const cached = countedD1();
+    const cached = createCountingD1();
     const { body } = await embedOf('d', token).execute({}, { env: cached.env });
     expect([body.results?.[0].cached ?? body, cached.calls()]).toEqual([true, 1]);
-    const forged = countedD1();
+    const forged = createCountingD1();
     expect((await embedOf('d', `${token.slice(0, -4)}AAAA`).info({ env: forged.env })).status).toBe(401);
     expect(forged.calls()).toBe(0);
   });

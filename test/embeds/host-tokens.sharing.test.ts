@@ -4,9 +4,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { aSalesDashboard, regionsOf, someSales } from '../shares/support.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { countedD1 } from '../support/counted.ts';
-import { overtaken } from '../support/rival.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   anEmbed,
@@ -80,7 +80,7 @@ describe('a signing key for tokens of a host', () => {
   it('is refused if there are two already, also if two are made at once', async () => {
     const own = await aCompany();
     const first = await aSigningKey(own);
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /insert into "embed_signing_keys"/i,
       () => aSigningKey(own),
       (changed) => own.as.post(SIGNING_KEYS_PATH, { env: changed }),
@@ -124,7 +124,7 @@ describe('a token that a host signs', () => {
 
   it('costs one database call, as our own tokens do', async () => {
     const token = await signed();
-    const counted = countedD1();
+    const counted = createCountingD1();
     expect((await embedOf('d', token).info({ env: counted.env })).status).toBe(200);
     expect(counted.calls()).toBe(1);
   });
@@ -185,9 +185,9 @@ describe('a token that a host signs', () => {
   it('is valid for a day at most, and until its expiry', async () => {
     const token = await signed({ exp: seconds(86_400) });
     expect(await statusOf('d', token)).toBe(200);
-    later(86_000_000);
+    advanceClock(86_000_000);
     expect(await statusOf('d', token)).toBe(200);
-    later(86_401_000);
+    advanceClock(86_401_000);
     await expectInvalid(token);
   });
 
@@ -266,11 +266,11 @@ describe('a token that a host signs', () => {
     expect([await statusOf('d', two), await statusOf('v', alone)]).toEqual([401, 200]);
     // Those of the same second count as made before: their host says no more than the second.
     expect(await statusOf('d', await sign({ iat: second }))).toBe(401);
-    later(2_000);
+    advanceClock(2_000);
     expect(await statusOf('d', await sign({ iat: seconds(2) }))).toBe(200);
     expect((await own.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
     expect(await statusOf('v', alone)).toBe(401);
-    later(4_000);
+    advanceClock(4_000);
     const last = await sign({ iat: seconds(4) });
     expect(await statusOf('d', last)).toBe(200);
     await own.as.delete(`/v1/dashboards/${made.dashboard._id}`);

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
 import { aSalesDashboard } from '../shares/support.ts';
-import { later, resetClock, runScheduled, standAt } from '../support/clock.ts';
-import { countedD1 } from '../support/counted.ts';
-import { overtaken } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { embedOf, makeEmbed, REVOCATION_PATH, statusOf } from './support.ts';
 
@@ -69,24 +69,24 @@ describe('a revocation of embed tokens', () => {
   it('ends tokens of the same millisecond before it, and none made after it', async () => {
     const own = (await aSalesDashboard(company)).dashboard._id;
     const now = Date.now();
-    standAt(now);
+    stopClockAt(now);
     const before = await aDashboardToken(company, own);
     await revoked({ dashboard_id: own });
     // The clock of the machine that makes this one is a second late.
-    standAt(now - 1_000);
+    stopClockAt(now - 1_000);
     const after = await aDashboardToken(company, own);
-    standAt(now);
+    stopClockAt(now);
     expect([await dash(before.token), await dash(after.token)]).toEqual([401, 200]);
     // Neither is anything made alive again by a clock that is late.
-    standAt(now - 5_000);
+    stopClockAt(now - 5_000);
     await revoked({ dashboard_id: own });
-    standAt(now);
+    stopClockAt(now);
     expect([await dash(before.token), await dash(after.token)]).toEqual([401, 200]);
   });
 
   it('ends a token whose creation began before it', async () => {
     const own = (await aSalesDashboard(company)).dashboard._id;
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /update "dashboards"/i,
       () => revoked({ dashboard_id: own }),
       (changed) => company.as.post(`/api/v1/embed/dashboards/${own}`, { json: {}, env: changed }),
@@ -170,7 +170,7 @@ describe('the stored revocations of embed tokens', () => {
       ['d', token],
       ['v', (await aVisualizationToken()).token],
     ] as const) {
-      const counted = countedD1();
+      const counted = createCountingD1();
       expect((await embedOf(kind, of).info({ env: counted.env })).status).toBe(200);
       expect(counted.calls()).toBe(1);
     }
@@ -200,7 +200,7 @@ describe('the stored revocations of embed tokens', () => {
     const own = await aCompany();
     const shown = (await aSalesDashboard(own)).dashboard._id;
     const { id, token } = await aDashboardToken(own, shown);
-    later(5_000);
+    advanceClock(5_000);
     await revoked({ token_id: id }, own.as);
     resetClock();
     await revoked({ dashboard_id: shown }, own.as);
@@ -213,10 +213,10 @@ describe('the stored revocations of embed tokens', () => {
     const shown = (await aSalesDashboard(own)).dashboard._id;
     await revoked({ dashboard_id: shown }, own.as);
     const year = 365 * 24 * 60 * 60 * 1000;
-    later(year);
+    advanceClock(year);
     await runScheduled();
     expect(await rowsOf(own)).toHaveLength(1);
-    later(year + 25 * 60 * 60 * 1000);
+    advanceClock(year + 25 * 60 * 60 * 1000);
     await runScheduled();
     expect(await rowsOf(own)).toEqual([]);
   });

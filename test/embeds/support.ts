@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
-import { call, type Sending } from '../support/api.ts';
+import { call, type RequestOptions } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 
 /** A token as a host signs it: good for an hour, unless the claims say otherwise. */
@@ -31,11 +31,14 @@ export const statusOf = async (kind: 'd' | 'v', token: string): Promise<number> 
 /** What the holder of an embed token may ask. */
 export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {
   const path = `/api/embed/${kind}/${token}`;
-  const sending = (more: Sending = {}): Sending => ({ ...more, headers: { ...headers, ...more.headers } });
+  const sending = (more: RequestOptions = {}): RequestOptions => ({
+    ...more,
+    headers: { ...headers, ...more.headers },
+  });
   return {
-    info: (more?: Sending) => call('GET', `${path}/info`, sending(more)),
+    info: (more?: RequestOptions) => call('GET', `${path}/info`, sending(more)),
     options: (slug: string, search = '') => call('GET', `${path}/filters/${slug}/options?search=${search}`, sending()),
-    execute: (parameters: unknown = {}, more?: Sending) =>
+    execute: (parameters: unknown = {}, more?: RequestOptions) =>
       call('POST', `${path}/execute`, { json: { parameters }, ...sending(more) }),
   };
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { Caller } from '../support/api.ts';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import {
   aGroup,
   allow,
@@ -127,7 +127,7 @@ describe('the binding of a member to a group', () => {
   it('never outlives its group, even if it is made while the group is deleted', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const rival = () => bind(company, groupId, user.id);
-    const answer = await overtaken(/^update "groups"/, rival, (env) => admin.delete(`/groups/${groupId}`, { env }));
+    const answer = await sendOvertaken(/^update "groups"/, rival, (env) => admin.delete(`/groups/${groupId}`, { env }));
     expect(answer.status).toBe(204);
     expect((await must(admin.get(`/users?account_id=${company.accountId}&quantity=100`))).results).not.toContainEqual(
       expect.objectContaining({ id: user.id }),

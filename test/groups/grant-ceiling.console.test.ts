@@ -2,16 +2,16 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import {
-  aConsoleGroup,
-  aPermission,
-  enter,
-  globalGroups,
-  groupInput,
-  permissionInput,
-  policyInput,
-  statusAndCode,
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makeGroupInput,
+  makePermissionInput,
+  makePolicyInput,
+  readGlobalGroups,
+  readStatusAndCode,
 } from '../support/console.ts';
-import { mailsTo } from '../support/mail.ts';
+import { listMailsTo } from '../support/mail.ts';
 import { allow, aPolicy, deny, must, aUser as unboundUser } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -27,13 +27,13 @@ beforeAll(async () => {
 });
 
 function expectRefused(answer: ApiResponse, action?: string): void {
-  expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+  expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
   expect(answer.body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }
 
 /** A group with one policy of these statements. */
 async function groupThat(...statements: Parameters<typeof aPolicy>[1]): Promise<string> {
-  const { _id } = await aConsoleGroup(company);
+  const { _id } = await createConsoleGroup(company);
   await must(company.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, statements)}`));
   return _id;
 }
@@ -44,12 +44,12 @@ const groupsOf = async (id: string): Promise<string[]> => (await must(company.as
 
 /** One group for each source of access that is wider than the manager's. */
 const widerGroups = async (): Promise<string[]> => [
-  (await globalGroups(company)).administrators,
-  (await globalGroups(company)).viewers,
+  (await readGlobalGroups(company)).administrators,
+  (await readGlobalGroups(company)).viewers,
   await groupThat(allow(WIDER)),
-  (await aConsoleGroup(company, { roles: [{ name: 'R', target: 'visualizations', actions: ['read'] }] }))._id,
-  (await aConsoleGroup(company, { roles: [{ name: 'R', target: '*', actions: ['read'] }] }))._id,
-  (await aConsoleGroup(company, { permissionIds: [await aPermission(company, WIDE_PERMISSION())] }))._id,
+  (await createConsoleGroup(company, { roles: [{ name: 'R', target: 'visualizations', actions: ['read'] }] }))._id,
+  (await createConsoleGroup(company, { roles: [{ name: 'R', target: '*', actions: ['read'] }] }))._id,
+  (await createConsoleGroup(company, { permissionIds: [await createPermission(company, WIDE_PERMISSION())] }))._id,
 ];
 const WIDE_PERMISSION = () => ({ target: { company_id: company.id, service_name: 'visualizations' } });
 
@@ -85,7 +85,7 @@ describe('a membership of a group that may do more than the caller', () => {
     const { id } = await unboundUser(company);
     const wide = await groupThat(allow(WIDER));
     const narrow = await groupThat(allow('users:list'));
-    await enter(company, id, wide);
+    await addToGroups(company, id, wide);
     expect((await put(manager.as, 'put', id, wide, narrow)).body.group_ids).toEqual([wide, narrow].toSorted());
     expect((await put(manager.as, 'post', id, wide)).status).toBe(200);
     expect((await put(manager.as, 'put', id, narrow)).body.group_ids).toEqual([narrow]);
@@ -100,10 +100,10 @@ describe('a membership of a group that may do more than the caller', () => {
       count += 1;
       const email = `climber-${count}@${company.slug}.test`;
       expectRefused(await invite(manager.as, email, await groupThat(allow('users:list')), group));
-      expect(mailsTo(email)).toEqual([]);
-      expect(statusAndCode(await invite(manager.as, email))).toEqual([201, undefined]);
+      expect(listMailsTo(email)).toEqual([]);
+      expect(readStatusAndCode(await invite(manager.as, email))).toEqual([201, undefined]);
       expectRefused(await invite(manager.as, email, group));
-      expect(mailsTo(email)).toHaveLength(1);
+      expect(listMailsTo(email)).toHaveLength(1);
     }
   });
 });
@@ -112,7 +112,7 @@ describe('the removal of a Deny', () => {
   it('is refused to those who may not do what it denies, when a member leaves the group', async () => {
     const denying = await groupThat(allow('users:list'), deny(WIDER));
     const { id } = await unboundUser(company);
-    await enter(company, id, denying);
+    await addToGroups(company, id, denying);
     for (const answer of [
       await put(manager.as, 'delete', id, denying),
       await put(manager.as, 'put', id),
@@ -127,7 +127,7 @@ describe('the removal of a Deny', () => {
   it('is refused to the users whom it binds', async () => {
     const bound = await aUser(company, { can: [...MANAGES, WIDER] });
     const denying = await groupThat(deny(WIDER));
-    await enter(company, bound.id, denying);
+    await addToGroups(company, bound.id, denying);
     const own = (await groupsOf(bound.id)).filter((id) => id !== denying);
     const [policy] = (await must(company.as.get(`/v1/groups/${denying}`))).attached_policies;
     for (const answer of [
@@ -144,7 +144,7 @@ describe('the removal of a Deny', () => {
   it('is allowed if the caller may do what is denied', async () => {
     const denying = await groupThat(deny('users:list'));
     const { id } = await unboundUser(company);
-    await enter(company, id, denying);
+    await addToGroups(company, id, denying);
     expect((await put(manager.as, 'delete', id, denying)).body.group_ids).toEqual([]);
   });
 });
@@ -157,9 +157,9 @@ describe('roles and legacy permissions that allow more than the caller may', () 
   ];
 
   it('cannot be given to a new group', async () => {
-    const wide = await aPermission(company, WIDE_PERMISSION());
+    const wide = await createPermission(company, WIDE_PERMISSION());
     const create = (json: object) =>
-      manager.as.post('/v1/groups', { json: groupInput(json as Record<string, unknown>) });
+      manager.as.post('/v1/groups', { json: makeGroupInput(json as Record<string, unknown>) });
     for (const target of ['visualizations', '*']) {
       expectRefused(await create({ roles: [{ name: 'R', target, actions: ['read'] }] }));
     }
@@ -168,10 +168,10 @@ describe('roles and legacy permissions that allow more than the caller may', () 
   });
 
   it('cannot be added to a group, but stay where they are', async () => {
-    const wide = await aPermission(company, WIDE_PERMISSION());
-    const narrow = await aPermission(company);
-    const { _id } = await aConsoleGroup(company, { permissionIds: [wide] });
-    const { _id: other } = await aConsoleGroup(company);
+    const wide = await createPermission(company, WIDE_PERMISSION());
+    const narrow = await createPermission(company);
+    const { _id } = await createConsoleGroup(company, { permissionIds: [wide] });
+    const { _id: other } = await createConsoleGroup(company);
     const change = (method: 'post' | 'put', id: string, ...permissionIds: string[]) =>
       manager.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
     for (const method of ['post', 'put'] as const) {
@@ -183,15 +183,15 @@ describe('roles and legacy permissions that allow more than the caller may', () 
 
   it('cannot be created', async () => {
     for (const rest of wideTargets()) {
-      expectRefused(await manager.as.post('/v1/permissions', { json: permissionInput(company, rest) }));
+      expectRefused(await manager.as.post('/v1/permissions', { json: makePermissionInput(company, rest) }));
     }
-    expect((await manager.as.post('/v1/permissions', { json: permissionInput(company) })).status).toBe(201);
+    expect((await manager.as.post('/v1/permissions', { json: makePermissionInput(company) })).status).toBe(201);
   });
 
   it('cannot be made by changing weaker ones; stronger ones can be kept and narrowed', async () => {
-    const narrow = await aPermission(company);
+    const narrow = await createPermission(company);
     for (const json of wideTargets()) expectRefused(await manager.as.put(`/v1/permissions/${narrow}`, { json }));
-    const wide = await aPermission(company, { ...WIDE_PERMISSION(), actions: ['read', 'update'] });
+    const wide = await createPermission(company, { ...WIDE_PERMISSION(), actions: ['read', 'update'] });
     const change = (json: object) => manager.as.put(`/v1/permissions/${wide}`, { json });
     expect((await change({ name: 'Another name' })).status).toBe(200);
     expectRefused(await change({ actions: ['read', 'update', 'delete'] }), 'visualizations:delete');
@@ -203,10 +203,10 @@ describe('roles and legacy permissions that allow more than the caller may', () 
 describe('policies that allow more than the caller may', () => {
   const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
   const create = (as: Caller, ...statements: Parameters<typeof aPolicy>[1]) =>
-    as.post('/v1/policies', { json: policyInput(statements) });
+    as.post('/v1/policies', { json: makePolicyInput(statements) });
 
   it('cannot be attached to a group', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${FULL_ADMIN}`));
     expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, [allow(WIDER)])}`), WIDER);
     expect((await must(company.as.get(`/v1/groups/${_id}`))).attached_policies).toEqual([]);
@@ -232,7 +232,7 @@ describe('policies that allow more than the caller may', () => {
     const detached = await aPolicy(company, [allow('users:list')]);
     for (const id of [attached, detached]) {
       const change = (...statements: Parameters<typeof aPolicy>[1]) =>
-        manager.as.put(`/v1/policies/${id}`, { json: { document: policyInput(statements).document } });
+        manager.as.put(`/v1/policies/${id}`, { json: { document: makePolicyInput(statements).document } });
       expectRefused(await change(allow('*')));
       expectRefused(await change(allow('users:list'), allow(WIDER)), WIDER);
       expect((await change(allow('users:list', 'groups:get'))).status).toBe(200);
@@ -242,7 +242,7 @@ describe('policies that allow more than the caller may', () => {
   it('can be kept and narrowed, but their Deny statements cannot', async () => {
     const id = await aPolicy(company, [allow('visualizations:*'), deny('visualizations:delete')]);
     const change = (json: object) => manager.as.put(`/v1/policies/${id}`, { json });
-    const document = (...statements: Parameters<typeof aPolicy>[1]) => policyInput(statements).document;
+    const document = (...statements: Parameters<typeof aPolicy>[1]) => makePolicyInput(statements).document;
     expect((await change({ description: 'Seen by the manager.' })).status).toBe(200);
     expectRefused(await change({ document: document(allow('visualizations:*')) }), 'visualizations:delete');
     expectRefused(await change({ document: document(deny('visualizations:share')) }), 'visualizations:delete');

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import {
-  aConsoleGroup,
-  aPermission,
-  enter,
-  fieldsOf,
-  globalGroups,
-  groupInput,
-  NOBODY,
-  statusAndCode,
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makeGroupInput,
+  readGlobalGroups,
+  readInvalidFields,
+  readStatusAndCode,
+  UNKNOWN_ID,
 } from '../support/console.ts';
 import { allow, aPolicy, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -26,8 +26,8 @@ const get = (id: string) => company.as.get(`/v1/groups/${id}`);
 
 describe('a group', () => {
   it('is made with roles and permissions, and shown as it was made', async () => {
-    const permissionId = await aPermission(company);
-    const input = groupInput({ roles: [READER, { name: 'All', target: 'content', actions: ['*'] }] });
+    const permissionId = await createPermission(company);
+    const input = makeGroupInput({ roles: [READER, { name: 'All', target: 'content', actions: ['*'] }] });
     const { status, body } = await create({ ...input, permissionIds: [permissionId, permissionId] });
     expect([status, body]).toEqual([
       201,
@@ -65,43 +65,49 @@ describe('a group', () => {
     [{ roles: Array.from({ length: 51 }, () => READER) }, 'roles'],
     [{ permissionIds: 'x' }, 'permissionIds'],
   ])('with %j is not valid', async (wrong, field) => {
-    expect(fieldsOf(await create(groupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await create(makeGroupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it('is refused a name or slug that another group has', async () => {
-    const first = (await create(groupInput())).body;
-    expect(statusAndCode(await create(groupInput({ name: first.name })))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
-    expect(statusAndCode(await create(groupInput({ slug: first.slug })))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
-    const second = (await create(groupInput())).body;
+    const first = (await create(makeGroupInput())).body;
+    expect(readStatusAndCode(await create(makeGroupInput({ name: first.name })))).toEqual([
+      409,
+      'GROUP_NAME_DUPLICATE',
+    ]);
+    expect(readStatusAndCode(await create(makeGroupInput({ slug: first.slug })))).toEqual([
+      409,
+      'GROUP_SLUG_DUPLICATE',
+    ]);
+    const second = (await create(makeGroupInput())).body;
     const put = (json: object) => company.as.put(`/v1/groups/${second._id}`, { json });
-    expect(statusAndCode(await put({ name: first.name }))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
-    expect(statusAndCode(await put({ slug: first.slug }))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
+    expect(readStatusAndCode(await put({ name: first.name }))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
+    expect(readStatusAndCode(await put({ slug: first.slug }))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
     const other = await aCompany();
-    expect((await other.as.post('/v1/groups', { json: groupInput({ slug: first.slug }) })).status).toBe(201);
+    expect((await other.as.post('/v1/groups', { json: makeGroupInput({ slug: first.slug }) })).status).toBe(201);
     await company.as.delete(`/v1/groups/${first._id}`);
-    expect((await create(groupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
+    expect((await create(makeGroupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
   });
 
   it('keeps the fields that a change does not send', async () => {
-    const before = (await create(groupInput({ roles: [READER] }))).body;
+    const before = (await create(makeGroupInput({ roles: [READER] }))).body;
     const put = async (json: object) => {
       const { status, body } = await company.as.put(`/v1/groups/${before._id}`, { json });
       expect(status).toBe(200);
       return body;
     };
-    const { name, slug } = groupInput();
+    const { name, slug } = makeGroupInput();
     expect(await put({ name })).toEqual({ ...before, name, updated_at: expect.any(String) });
     expect(await put({ slug })).toMatchObject({ name, slug, description: before.description, roles: [READER] });
     expect(await put({ description: 'Another description.' })).toMatchObject({ name, slug });
     expect(await put({})).toMatchObject({ description: 'Another description.' });
     const bad = await company.as.put(`/v1/groups/${before._id}`, { json: { name: 'x', slug: 'A', description: '' } });
-    expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'description', 'name', 'slug']);
+    expect(readInvalidFields(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'description', 'name', 'slug']);
   });
 
   it('names no policy and no permission that is denied to the caller', async () => {
-    const [hidden, shown] = [await aPermission(company), await aPermission(company)];
+    const [hidden, shown] = [await createPermission(company), await createPermission(company)];
     const policies = await Promise.all([1, 2].map(() => aPolicy(company, [allow('users:list')])));
-    const { _id } = (await create(groupInput({ permissionIds: [hidden, shown] }))).body;
+    const { _id } = (await create(makeGroupInput({ permissionIds: [hidden, shown] }))).body;
     for (const id of policies) await must(company.as.post(`/v1/groups/${_id}/policies/${id}`));
     const { arn } = await must(company.as.get(`/v1/policies/${policies[0]}`));
     const deniedOn = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
@@ -122,8 +128,8 @@ describe('a group', () => {
     const put = (json: object) => company.as.put(`/v1/groups/${made.id}`, { json });
     const slug = `sent-back-${made.id.slice(-6)}`;
     expect((await put({ ...read, slug })).body).toMatchObject({ name: read.name, description: '', slug });
-    expect(fieldsOf(await put({ ...read, name: 'y' }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
-    expect(fieldsOf(await put({ name: read.name, description: 'short' }))).toEqual([
+    expect(readInvalidFields(await put({ ...read, name: 'y' }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+    expect(readInvalidFields(await put({ name: read.name, description: 'short' }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'description',
@@ -131,12 +137,12 @@ describe('a group', () => {
   });
 
   it('is deleted once, with its memberships', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     const user = await aUser(company);
-    await enter(company, user.id, _id);
+    await addToGroups(company, user.id, _id);
     expect((await company.as.delete(`/v1/groups/${_id}`)).status).toBe(204);
     for (const again of [await company.as.delete(`/v1/groups/${_id}`), await get(_id)]) {
-      expect(statusAndCode(again)).toEqual([404, 'GROUP_NOT_FOUND']);
+      expect(readStatusAndCode(again)).toEqual([404, 'GROUP_NOT_FOUND']);
       expect(JSON.stringify(again.body)).not.toContain('deleted');
     }
     expect((await company.as.get(`/v1/users/${user.id}`)).body.group_ids).not.toContain(_id);
@@ -145,22 +151,22 @@ describe('a group', () => {
 
 describe('a global group', () => {
   it('can be neither changed nor deleted, even by the owner', async () => {
-    const { viewers, administrators } = await globalGroups(company);
+    const { viewers, administrators } = await readGlobalGroups(company);
     for (const id of [viewers, administrators]) {
       const before = (await get(id)).body;
       expect(before.is_global).toBe(true);
       for (const json of [{ name: 'Other' }, { slug: 'other' }, { description: 'Something else.' }]) {
         const answer = await company.as.put(`/v1/groups/${id}`, { json });
-        expect(statusAndCode(answer)).toEqual([400, 'CANNOT_MODIFY_GLOBAL']);
+        expect(readStatusAndCode(answer)).toEqual([400, 'CANNOT_MODIFY_GLOBAL']);
       }
-      expect(statusAndCode(await company.as.delete(`/v1/groups/${id}`))).toEqual([400, 'CANNOT_DELETE_GLOBAL']);
+      expect(readStatusAndCode(await company.as.delete(`/v1/groups/${id}`))).toEqual([400, 'CANNOT_DELETE_GLOBAL']);
       expect((await get(id)).body).toEqual(before);
     }
   });
 
   it('can be given permissions and policies', async () => {
-    const { viewers } = await globalGroups(company);
-    const permissionId = await aPermission(company);
+    const { viewers } = await readGlobalGroups(company);
+    const permissionId = await createPermission(company);
     const json = { permissionIds: [permissionId] };
     expect((await company.as.post(`/v1/groups/${viewers}/permissions`, { json })).status).toBe(200);
     expect((await company.as.post(`/v1/groups/${viewers}/policies/${VIEWS}`)).status).toBe(204);
@@ -175,8 +181,8 @@ describe('the list of groups', () => {
   it('pages through all groups once, with or without the global ones', async () => {
     const crowd = await aCompany();
     const made: string[] = [];
-    for (let count = 0; count < 3; count += 1) made.push((await aConsoleGroup(crowd))._id);
-    const { administrators, viewers } = await globalGroups(crowd);
+    for (let count = 0; count < 3; count += 1) made.push((await createConsoleGroup(crowd))._id);
+    const { administrators, viewers } = await readGlobalGroups(crowd);
     const read = async (query: string) => {
       const seen: string[] = [];
       for (const page of [1, 2, 3]) {
@@ -199,11 +205,11 @@ describe('the permissions of a group', () => {
 
   it('are replaced, except those that the caller is denied to get', async () => {
     const [hidden, other, wanted] = [
-      await aPermission(company),
-      await aPermission(company),
-      await aPermission(company),
+      await createPermission(company),
+      await createPermission(company),
+      await createPermission(company),
     ];
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     await must(change('put', _id, [hidden, other]));
     const deniedOn = [`arn:svc:permissions::${company.id}:permission/${hidden}`];
     const { as } = await aUser(company, { can: ['*'], denied: ['permissions:get'], deniedOn });
@@ -213,8 +219,12 @@ describe('the permissions of a group', () => {
   });
 
   it('are added, replaced, removed and cleared', async () => {
-    const { _id } = await aConsoleGroup(company);
-    const [a, b, c] = [await aPermission(company), await aPermission(company), await aPermission(company)];
+    const { _id } = await createConsoleGroup(company);
+    const [a, b, c] = [
+      await createPermission(company),
+      await createPermission(company),
+      await createPermission(company),
+    ];
     const steps = [
       ['post', [a, b, a], [a, b]],
       ['post', [b], [a, b]],
@@ -231,18 +241,18 @@ describe('the permissions of a group', () => {
   });
 
   it('are refused when one of them does not exist', async () => {
-    const { _id } = await aConsoleGroup(company);
-    const mine = await aPermission(company);
-    const foreign = await aPermission(await aCompany());
-    for (const unknown of [foreign, NOBODY, 'x']) {
+    const { _id } = await createConsoleGroup(company);
+    const mine = await createPermission(company);
+    const foreign = await createPermission(await aCompany());
+    for (const unknown of [foreign, UNKNOWN_ID, 'x']) {
       const answers = [
-        await create(groupInput({ permissionIds: [mine, unknown] })),
+        await create(makeGroupInput({ permissionIds: [mine, unknown] })),
         ...(await Promise.all(
           (['post', 'put', 'delete'] as const).map((method) => change(method, _id, [mine, unknown])),
         )),
       ];
       for (const answer of answers) {
-        expect(statusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
+        expect(readStatusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
         expect(answer.body.details).toMatchObject({ field: 'permissionIds', ids: [unknown] });
       }
     }
@@ -255,29 +265,33 @@ describe('the permissions of a group', () => {
     ['put', undefined],
     ['delete', 7],
   ] as const)('are refused by a %s with %j', async (method, sent) => {
-    expect(fieldsOf(await change(method, NOBODY, sent))).toEqual([422, 'VALIDATION_ERROR', 'permissionIds']);
+    expect(readInvalidFields(await change(method, UNKNOWN_ID, sent))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'permissionIds',
+    ]);
   });
 });
 
 describe('the policies of a group', () => {
   it('are attached and detached, with effect on the next request', async () => {
     const { as, id } = await aUser(company);
-    const { _id } = await aConsoleGroup(company);
-    await enter(company, id, _id);
+    const { _id } = await createConsoleGroup(company);
+    await addToGroups(company, id, _id);
     const path = `/v1/groups/${_id}/policies/${managedPolicyNamed('UserManager').id}`;
     for (const status of [204, 204]) expect((await company.as.post(path)).status).toBe(status);
     expect((await get(_id)).body.attached_policies).toEqual([managedPolicyNamed('UserManager').id]);
     expect((await as.get('/v1/users')).status).toBe(200);
     expect((await company.as.delete(path)).status).toBe(204);
     expect((await as.get('/v1/users')).status).toBe(403);
-    expect(statusAndCode(await company.as.delete(path))).toEqual([404, 'POLICY_NOT_FOUND']);
+    expect(readStatusAndCode(await company.as.delete(path))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 
   it('are refused when one does not exist', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     for (const method of ['post', 'delete'] as const) {
-      const answer = await company.as[method](`/v1/groups/${_id}/policies/${NOBODY}`);
-      expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
+      const answer = await company.as[method](`/v1/groups/${_id}/policies/${UNKNOWN_ID}`);
+      expect(readStatusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
     }
   });
 });
@@ -286,7 +300,7 @@ describe('the groups of the organization API', () => {
   const admin = () => signed(company.apiKey);
 
   it('include those that the console made', async () => {
-    const group = await aConsoleGroup(company, { roles: [READER] });
+    const group = await createConsoleGroup(company, { roles: [READER] });
     const { status, body } = await admin().get(`/groups/${group._id}`);
     expect([status, body]).toEqual([
       200,
@@ -315,8 +329,8 @@ describe('the groups of the organization API', () => {
       attached_policies: [],
       is_global: false,
     });
-    await aConsoleGroup(company);
-    const taken = (await create(groupInput({ slug: 'taken-here' }))).body;
+    await createConsoleGroup(company);
+    const taken = (await create(makeGroupInput({ slug: 'taken-here' }))).body;
     const other = await must(admin().post('/groups', { json: { name: 'Taken here' } }));
     expect((await get(other.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
     expect((await get(taken._id)).body.slug).toBe('taken-here');

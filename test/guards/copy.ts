@@ -17,7 +17,7 @@ const MAX_MESSAGE_CHARACTERS = 2000;
 /** A copy of the project, whose tests run in a process of its own. */
 export function openCopy() {
   const folder = mkdtempSync(join(tmpdir(), 'guards-'));
-  for (const file of filesOfProject()) cpSync(file, join(folder, file));
+  for (const file of listProjectFiles()) cpSync(file, join(folder, file));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
   // What the Worker logs would drown what is said of the guards.
   const child = fork(join(import.meta.dirname, 'in-copy.ts'), {
@@ -55,7 +55,7 @@ export function openCopy() {
 export type Copy = ReturnType<typeof openCopy>;
 
 /** What git knows of the project or would take. */
-function filesOfProject(): Set<string> {
+function listProjectFiles(): Set<string> {
   const arguments_ = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   return new Set(execFileSync('git', arguments_, { encoding: 'utf8' }).split('\0').filter(Boolean));
 }

@@ -21,17 +21,17 @@ export const guardsOf = (file: string, tests: readonly string[], entries: readon
   entries.map((entry) => ({ tests, ...entry, file }));
 
 /** How a guard is called: by its place and its text. */
-export const nameOf = (guard: Guard): string =>
+export const formatName = (guard: Guard): string =>
   [guard.file, guard.in, guard.text.replace(/\s+/g, ' ')].filter((part) => part !== undefined).join(' › ');
 
 /** A stretch of a text. */
-export interface Stretch {
+export interface TextRange {
   start: number;
   end: number;
 }
 
 /** The top-level declarations of a file, by name. Each reaches to where the next one begins. */
-export function declarationsOf(source: string): Map<string, Stretch> {
+export function findDeclarations(source: string): Map<string, TextRange> {
   const begins = [...source.matchAll(/^(?:export )?(?:async )?(?:const|function|class) (\w+)/gm)];
   return new Map(
     begins.map(({ 1: name, index }, place) => [
@@ -42,25 +42,25 @@ export function declarationsOf(source: string): Map<string, Stretch> {
 }
 
 /** Where a guard stands in its file. @throws Error that says what to do where it does not stand there exactly once */
-export function placeOf(guard: Guard, source: string): Stretch {
-  const within = guard.in === undefined ? { start: 0, end: source.length } : declarationsOf(source).get(guard.in);
+export function findGuard(guard: Guard, source: string): TextRange {
+  const within = guard.in === undefined ? { start: 0, end: source.length } : findDeclarations(source).get(guard.in);
   if (!within)
-    throw new Error(`${nameOf(guard)}: there is no ${guard.in} any more. Correct the entry in test/guards/lists.`);
+    throw new Error(`${formatName(guard)}: there is no ${guard.in} any more. Correct the entry in test/guards/lists.`);
   const found = source.slice(within.start, within.end).split(guard.text).length - 1;
   if (found === 0) {
     const advice = 'Put the guard back, or take its entry out of test/guards/lists where the rule is gone';
-    throw new Error(`${nameOf(guard)}: is not there any more. ${advice}.`);
+    throw new Error(`${formatName(guard)}: is not there any more. ${advice}.`);
   }
   if (found > 1) {
     const advice = 'Make the text of its entry in test/guards/lists longer, so that it stands there once';
-    throw new Error(`${nameOf(guard)}: stands there ${found} times. ${advice}.`);
+    throw new Error(`${formatName(guard)}: stands there ${found} times. ${advice}.`);
   }
   const start = source.indexOf(guard.text, within.start);
   return { start, end: start + guard.text.length };
 }
 
 /** The file without the guard. */
-export function sourceWithout(guard: Guard, source: string): string {
-  const { start, end } = placeOf(guard, source);
+export function removeGuard(guard: Guard, source: string): string {
+  const { start, end } = findGuard(guard, source);
   return source.slice(0, start) + guard.without + source.slice(end);
 }

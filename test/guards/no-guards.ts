@@ -8,7 +8,10 @@ interface NoGuard {
   text: string;
 }
 
-const all = (because: string, ...places: [file: string, declaration: string | undefined, text: string][]): NoGuard[] =>
+const toNoGuards = (
+  because: string,
+  ...places: [file: string, declaration: string | undefined, text: string][]
+): NoGuard[] =>
   places.map(([file, declaration, text]) => ({ because, file, text, ...(declaration && { in: declaration }) }));
 
 const MODULES = 'src/modules';
@@ -27,19 +30,19 @@ const ENDS = `${MODULES}/organizations/end`;
 const TABLES = `${MODULES}/managed-tables/store.ts`;
 
 /** Of the object that sends to one endpoint. */
-const ofSender = (because: string, ...texts: string[]): NoGuard[] =>
-  all(
+const toSenderNoGuards = (because: string, ...texts: string[]): NoGuard[] =>
+  toNoGuards(
     because,
     ...texts.map((text) => ['src/objects/webhook-sender.ts', 'WebhookSender', text] as [string, string, string]),
   );
 
 export const NO_GUARDS: readonly NoGuard[] = [
-  ...all('of an export that has ended nobody asks whether it was the operator’s', [
+  ...toNoGuards('of an export that has ended nobody asks whether it was the operator’s', [
     `${MODULES}/company-exports/store.ts`,
     'joinAsOperator',
     'isUnfinished',
   ]),
-  ...all(
+  ...toNoGuards(
     'says which rows are meant: the tests of what the statement does fail without it',
     [ACCOUNTS, 'clearDefault', 'eq(accounts.isDefault, true)'],
     [GROUP_PERMISSIONS, 'deleteGroupPermissions', 'inArray(groupPermissions.permissionId'],
@@ -68,23 +71,23 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${ENDS}/control-store.ts`, 'deleteRows', 'rowid in'],
     [`${ENDS}/store.ts`, 'claimDue', 'due_at <= ${now}'],
     [`${ENDS}/people-store.ts`, 'deleteInactive', 'isNull(users.deletedAt)'],
-    [`${ENDS}/people-store.ts`, 'endSessions', 'idList(ids)'],
+    [`${ENDS}/people-store.ts`, 'endSessions', 'sql`${sessions.userId} in ${idListSql(ids)}`'],
     [`${ENDS}/people-store.ts`, 'endSessions', 'isNull(sessions.endedAt)'],
     [`${ENDS}/people-store.ts`, 'forgetInviter', 'invitations.inviter'],
     [`${ENDS}/people-store.ts`, 'deleteRowsAboutPerson', 'isAboutPerson(held'],
     [`${ENDS}/people-store.ts`, 'replaceTexts', 'rowid = ${rowNumber}'],
   ),
-  ...all('is what the index accounts_one_default holds: a deleted account is never the default', [
+  ...toNoGuards('is what the index accounts_one_default holds: a deleted account is never the default', [
     ACCOUNTS,
     'clearDefault',
     'isNull(accounts.deletedAt)',
   ]),
-  ...all('is how rows are found: a delivery, which is begun once, is counted after it', [
+  ...toNoGuards('is how rows are found: a delivery, which is begun once, is counted after it', [
     'drizzle/0029_consent-to-schedules.sql',
     undefined,
     'PRIMARY KEY(`run_id`, `email`)',
   ]),
-  ...all(
+  ...toNoGuards(
     'chooses what the scheduled run takes up or forgets, which whoever comes later takes up or forgets as well',
     [`${MODULES}/invitations/store.ts`, 'deleteExpired', 'lt('],
     [MAILS, 'claimDue', 'lte('],
@@ -104,7 +107,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/uploads/sweep-store.ts`, undefined, '${ended}'],
     [`${MODULES}/uploads/sweep-store.ts`, undefined, 'updated_at <= $2'],
   ),
-  ...all(
+  ...toNoGuards(
     'spares a write that would change nothing, or only when something ended that has ended already',
     [`${MODULES}/knowledge/resources/store.ts`, 'setValidationErrors', 'ne(resources.validationErrors, errors)'],
     [SERVICE_ACCOUNTS, 'endServiceAccount', 'eq(apiKeys.isActive, true)'],
@@ -115,7 +118,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/users/store.ts`, 'recordVerified', 'eq(users.isVerified, false)'],
     ['src/kernel/fixed-window.ts', 'FixedWindows', '!this.#windows.has'],
   ),
-  ...all(
+  ...toNoGuards(
     'is a name for conditions that are listed where they stand',
     [`${MODULES}/visualizations/store.ts`, 'insertVisualization', 'sql`true`'],
     [PROOFS, 'useProof', 'when ?? sql`true`'],
@@ -125,12 +128,12 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/db/statements.ts', 'afterChange', 'changes() > 0'],
     [`${MODULES}/uploads/work-store.ts`, undefined, '${here}'],
   ),
-  ...all(
+  ...toNoGuards(
     'is of a table that is held against every other change, and was there when it was held',
-    [TABLES, undefined, '${LIVING}'],
-    [`${MODULES}/managed-tables/trash-store.ts`, 'markDeleted', '${LIVING}'],
+    [TABLES, undefined, '${LIVING_TABLE_CONDITION}'],
+    [`${MODULES}/managed-tables/trash-store.ts`, 'markDeleted', '${LIVING_TABLE_CONDITION}'],
   ),
-  ...all(
+  ...toNoGuards(
     'holds values that are drawn at random or digests of such: no rule leans on it',
     ['drizzle/0000_identity.sql', undefined, '`api_keys_access_key`'],
     ['drizzle/0041_oauth.sql', undefined, '`oauth_grants_code_digest_unique`'],
@@ -139,7 +142,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['drizzle/0004_ways_in.sql', undefined, 'PRIMARY KEY(`factor_id`, `digest`)'],
     ['drizzle/0010_sharing.sql', undefined, '`dashboard_shares_token`'],
   ),
-  ...all(
+  ...toNoGuards(
     'is the target of an ON CONFLICT, without which every test of the statement fails',
     ['drizzle/0000_identity.sql', undefined, 'PRIMARY KEY(`group_id`, `permission_id`)'],
     ['drizzle/0000_identity.sql', undefined, 'PRIMARY KEY(`group_id`, `policy_id`)'],
@@ -147,18 +150,18 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`company_id`, `purpose`, `email`)'],
     ['drizzle/0014_sign-ins-and-settings.sql', undefined, 'PRIMARY KEY(`user_id`, `network`)'],
   ),
-  ...all(
+  ...toNoGuards(
     'only keeps when what has ended already did so',
     [`${MODULES}/oauth/store.ts`, 'beginGrant', 'isNull(oauthGrants.endedAt)'],
     [`${MODULES}/oauth/store.ts`, 'endGrant', 'isNull(oauthGrants.endedAt)'],
     [`${MODULES}/oauth/store.ts`, 'endGrantsOfClient', 'isNull(oauthGrants.endedAt)'],
   ),
-  ...all(
+  ...toNoGuards(
     'orders the rows of one owner, written whole by one statement: nothing is written twice',
     ['drizzle/0007_visualizations.sql', undefined, 'PRIMARY KEY(`dashboard_id`, `visualization_id`)'],
     ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`context_id`, `target_type`, `target_id`)'],
   ),
-  ...all(
+  ...toNoGuards(
     'chooses a value, and refuses nothing',
     ['src/objects/ip-limiter.ts', 'formatLimiterName', 'ip === null'],
     ['src/objects/ip-limiter.ts', 'IpLimiter', 'toNetwork'],
@@ -169,7 +172,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'done.next === null'],
     ['src/objects/company-log.ts', 'CompanyLog', 'next === undefined'],
   ),
-  ...all(
+  ...toNoGuards(
     'spares reads or writes that would change nothing',
     ['src/objects/company-log.ts', 'CompanyLog', 'storage.kv.get(NAME) === undefined'],
     ['src/objects/company-log.ts', 'CompanyLog', '!mover'],
@@ -180,14 +183,14 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/token-limiter.ts', 'TokenLimiter', 'getAlarm()'],
     ['src/objects/token-limiter.ts', 'TokenLimiter', 'next !== null'],
   ),
-  ...all(
+  ...toNoGuards(
     'ends a run of moving, after which the next goes on',
     ['src/objects/company-log.ts', 'CompanyLog', 'name === undefined'],
     ['src/objects/company-log.ts', 'CompanyLog', 'Date.now() > until'],
     ['src/objects/company-log.ts', 'CompanyLog', 'await'],
   ),
-  ...all('spares memory', ['src/kernel/fixed-window.ts', 'FixedWindows', 'SWEEP_AT']),
-  ...all(
+  ...toNoGuards('spares memory', ['src/kernel/fixed-window.ts', 'FixedWindows', 'SWEEP_AT']),
+  ...toNoGuards(
     'says which tables there are: nobody else makes or drops any',
     ['src/objects/nonces.ts', 'Nonces', 'type = '],
     ['src/objects/nonces.ts', 'Nonces', 'names.includes'],
@@ -196,87 +199,92 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'type = '],
     ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'this.#days.size === 0'],
   ),
-  ...all(
+  ...toNoGuards(
     'finds the row of a key, which the id of its request decides on',
     ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'sender_id = '],
     ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'key = '],
     ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'PRIMARY KEY'],
   ),
-  ...all('goes on while there are more slices, each of which is counted in one turn', [
+  ...toNoGuards('goes on while there are more slices, each of which is counted in one turn', [
     'src/objects/company-log.ts',
     'CompanyLog',
     'countViews',
   ]),
-  ...all('finds a nonce: `admit` has looked for it before it adds one, and waits for nothing in between', [
+  ...toNoGuards('finds a nonce: `admit` has looked for it before it adds one, and waits for nothing in between', [
     'src/objects/nonces.ts',
     'Nonces',
     'PRIMARY KEY',
   ]),
-  ...all('is of a table that another migration makes anew', [
+  ...toNoGuards('is of a table that another migration makes anew', [
     'drizzle/0004_ways_in.sql',
     undefined,
     'PRIMARY KEY(`company_id`, `email`)',
   ]),
-  ...all('makes the tables of a log that is not erased, which take nothing in one that is', [
+  ...toNoGuards('makes the tables of a log that is not erased, which take nothing in one that is', [
     'src/objects/company-log.ts',
     'CompanyLog',
     '!this.#isErased',
   ]),
-  ...all('counts users who are removed for good, which the end of their company and an operator’s SQL do', [
+  ...toNoGuards('counts users who are removed for good, which the end of their company and an operator’s SQL do', [
     'drizzle/0003_user_counts.sql',
     undefined,
     '`users_counted_when_purged`',
   ]),
-  ...all(
+  ...toNoGuards(
     'tells an event: the tests of what is told fail without it',
     ['drizzle/0038_tell-events.sql', undefined, 'tell_'],
     ['drizzle/0038_tell-events.sql', undefined, 'webhook_endpoint_disabled'],
     [`${MODULES}/managed-database/migrations/0010_events.ts`, undefined, 'CREATE TRIGGER'],
   ),
-  ...all('ends the pages of what is looked through', [
+  ...toNoGuards('ends the pages of what is looked through', [
     'src/objects/webhook-sender.ts',
     'WebhookSender',
     'rows.length < BODIES_PER_BATCH',
   ]),
-  ...all(
+  ...toNoGuards(
     'says which events are meant, which are told again under the same ids where they stay',
     [`${MODULES}/webhooks/tell.ts`, undefined, 'id = ANY'],
     [`${MODULES}/webhooks/store.ts`, 'insertEvents', 'exists'],
     [`${MODULES}/webhooks/store.ts`, 'deleteEventsWithoutEndpoint', '('],
   ),
-  ...all('finds fast what another condition holds to', [
+  ...toNoGuards('finds fast what another condition holds to', [
     `${MODULES}/webhooks/store.ts`,
     'deleteEvents',
     'inArray(events.id',
   ]),
-  ...all(
+  ...toNoGuards(
     'says whom to tell that there is more, who look for themselves',
-    ['src/objects/company-log.ts', 'CompanyLog', 'followedKinds'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'listFollowedKinds'],
     ['src/objects/company-log.ts', 'CompanyLog', 'companyId === undefined'],
   ),
-  ...ofSender(
+  ...toSenderNoGuards(
     'says which deliveries are meant: those that wait, are due, have failed or are still kept',
     ...['status = ', 'nextAttemptAt <= ', 'id = '],
   ),
-  ...ofSender('says whether there is a delivery', 'found.toArray().length === 0'),
-  ...ofSender(
+  ...toSenderNoGuards('says whether there is a delivery', 'found.toArray().length === 0'),
+  ...toSenderNoGuards(
     'spares an alarm that would find nothing to do, or asks for the earlier of two',
     ...['taken.length > 0', 'count > 0', 'alarm === null', 'alarm > at', 'alarm > due'],
     ...['next === null', 'oldest === null'],
   ),
-  ...ofSender(
+  ...toSenderNoGuards(
     'says what became of a try, and when the next one is: the tests of deliveries fail without it',
     ...['status !== null', 'status >= 200', 'status < 300', 'status === 410', 'wait === undefined', 'isDelivered'],
     ...['clock.now', 'since >= longest', 'DEFAULT_RETRY_SECONDS', 'DEFAULT_DISABLE_AFTER_SECONDS', 'resumed'],
   ),
-  ...ofSender(
+  ...toSenderNoGuards(
     'is asked before a run, before each try and after it, each of which holds by itself',
     ...['waits === null', 'endpoint.status', 'this.#getSendingDelay()) !== null'],
   ),
-  ...ofSender('ends an object whose endpoint is gone, as its deletion has', 'waits', 'endpoint === null', '!found'),
-  ...ofSender(
+  ...toSenderNoGuards(
+    'ends an object whose endpoint is gone, as its deletion has',
+    'waits',
+    'endpoint === null',
+    '!found',
+  ),
+  ...toSenderNoGuards(
     'bounds a run, after which the next one goes on',
     ...['clock.now() < until', 'this.#left > 0', 'due', 'this.#underWay.size > 0'],
   ),
-  ...ofSender('spares reading the endpoint anew before each try of one second', 'known'),
+  ...toSenderNoGuards('spares reading the endpoint anew before each try of one second', 'known'),
 ];

@@ -52,7 +52,7 @@ class Interleaving {
 }
 
 /** The choices that come after these, in the order of a depth-first search; undefined after the last. */
-function following(choices: number[], widths: number[]): number[] | undefined {
+function findNextChoices(choices: number[], widths: number[]): number[] | undefined {
   const full = widths.map((_, index) => choices[index] ?? 0);
   for (let index = full.length - 1; index >= 0; index -= 1) {
     if ((full[index] as number) + 1 < (widths[index] as number))
@@ -197,7 +197,7 @@ const commitChange =
   (principals: readonly string[] | 'everybody', fault: Fault = 'none'): Process =>
   (world, step) =>
     world.change(step, fault, principals);
-const inTurn =
+const runInTurn =
   (...processes: Process[]): Process =>
   async (world, step) => {
     for (const process of processes) await process(world, step);
@@ -206,7 +206,7 @@ const restart: Process = (world, step) => step(() => world.restartGate());
 const clockJump: Process = (world, step) => step(() => world.jumpGateClock());
 
 /** Runs the processes in every order of their steps; then a request of each isolate, when all is over. */
-async function inEveryOrder(sql: SqlStorage, processes: Process[], isolates: string[]): Promise<number> {
+async function runInEveryOrder(sql: SqlStorage, processes: Process[], isolates: string[]): Promise<number> {
   let choices: number[] | undefined = [];
   let runs = 0;
   while (choices) {
@@ -221,7 +221,7 @@ async function inEveryOrder(sql: SqlStorage, processes: Process[], isolates: str
     await after.run(isolates.flatMap((isolate, index) => requests(isolate, 2)(world, after.stepOf(index))));
     expect(world.problems, `in the order ${choices.join(' ')}`).toEqual([]);
     runs += 1;
-    choices = following(choices, order.widths);
+    choices = findNextChoices(choices, order.widths);
   }
   return runs;
 }
@@ -237,7 +237,7 @@ describe('the access of a principal that an isolate has cached', () => {
     ['two changes', (of, fault) => [requests('a', 1), commitChange(of, fault), commitChange('everybody')]],
     [
       'two changes and a credential that does not name its principal',
-      (of, fault) => [requests('k', 2, false), inTurn(commitChange(of), commitChange(of, fault))],
+      (of, fault) => [requests('k', 2, false), runInTurn(commitChange(of), commitChange(of, fault))],
     ],
     [
       'a credential that does not name its principal',
@@ -259,7 +259,7 @@ describe('the access of a principal that an isolate has cached', () => {
     'is as new as the last answered change, with $name, a change of $affected and the changer’s fault: $fault',
     async ({ processes }) => {
       const runs = await runInDurableObject(env.ORGANIZATION_GATE.getByName('model'), (_, state) =>
-        inEveryOrder(state.storage.sql, processes(), ['a', 'b']),
+        runInEveryOrder(state.storage.sql, processes(), ['a', 'b']),
       );
       expect(runs).toBeGreaterThan(3);
     },

@@ -4,7 +4,7 @@ import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { takesIdempotencyKey } from '../../src/http/failures.ts';
 import { defineFailure } from '../../src/kernel/failure.ts';
-import { mustConform } from '../support/conformity.ts';
+import { requireConformity } from '../support/conformity.ts';
 
 /** What summaries begin with. A new verb is added here, once it is clear that none of these says it. */
 const VERBS = (
@@ -16,7 +16,7 @@ const VERBS = (
 ).split(' ');
 
 /** What those begin with that change nothing. */
-const ASKING = ['Ask', 'Compare', 'Execute', 'Find', 'Preview', 'Query', 'Simulate'];
+const READING_VERBS = ['Ask', 'Compare', 'Execute', 'Find', 'Preview', 'Query', 'Simulate'];
 
 /** What tells a secret to its owner, or to who may do something to all of a type: what they may do alone decides that. */
 const DECIDED_BY_ACCESS = [
@@ -36,10 +36,10 @@ function tellsSecret({ returns }: Contract): boolean {
   return /"(\w*secret\w*|token|\w+_token|backup_codes)":\{/.test(schema);
 }
 
-type Named = Pick<Contract, 'method' | 'path' | 'summary' | 'operationId'>;
+type NamedRoute = Pick<Contract, 'method' | 'path' | 'summary' | 'operationId'>;
 
 /** What is wrong with the names of a route, and what to do about it. */
-function namingProblem({ method, path, summary, operationId = '' }: Named): string[] {
+function findNamingProblem({ method, path, summary, operationId = '' }: NamedRoute): string[] {
   const [verb = ''] = summary.split(' ');
   const route = `${method.toUpperCase()} ${path}`;
   if (!VERBS.includes(verb)) {
@@ -55,7 +55,7 @@ const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract 
 
 describe('the contract of a route', () => {
   it('has a summary that begins with a verb, and an operationId that begins with the same', () => {
-    expect(contracts.flatMap(namingProblem)).toEqual([]);
+    expect(contracts.flatMap(findNamingProblem)).toEqual([]);
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('the contract of a route', () => {
     ['List groups.', 'listGroups', 'without a full stop'],
     ['List groups', 'getGroups', 'name the operation list…'],
   ])('may not have the summary %j with the operationId %s', (summary, operationId, says) => {
-    expect(namingProblem({ method: 'get', path: '/groups', summary, operationId })).toEqual([
+    expect(findNamingProblem({ method: 'get', path: '/groups', summary, operationId })).toEqual([
       expect.stringContaining(says),
     ]);
   });
@@ -71,7 +71,7 @@ describe('the contract of a route', () => {
   it('marks each POST that only reads as safe, and no other', () => {
     // The tools of `/mcp` only read.
     const asks = ({ method, summary, path }: Contract) =>
-      method === 'post' && (ASKING.includes(summary.split(' ')[0] as string) || path === '/mcp');
+      method === 'post' && (READING_VERBS.includes(summary.split(' ')[0] as string) || path === '/mcp');
     const named = (those: Contract[]) => those.map(({ operationId }) => operationId);
     expect(named(contracts.filter(({ safe }) => safe))).toEqual(named(contracts.filter(asks)));
   });
@@ -102,7 +102,7 @@ describe('an answer that is checked against its contract', () => {
   const json = new Headers({ 'content-type': 'application/json' });
   const refusal = (error: string) => ({ error, message: 'There is no such group.', details: {} });
   const conform = (status: number, error: string) => () =>
-    mustConform('GET', `/groups/${'0'.repeat(24)}`, { status, headers: json, body: refusal(error) });
+    requireConformity('GET', `/groups/${'0'.repeat(24)}`, { status, headers: json, body: refusal(error) });
 
   it('is accepted with an error code that the route lists', () => {
     expect(conform(404, 'NotFound')).not.toThrow();

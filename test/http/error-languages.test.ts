@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aDirectory, GROUPS_PATH, groupInput, USERS_PATH } from '../directory/support.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
-const WRONG = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
-const speaking = (language: string) => ({ headers: { 'accept-language': language } });
+const INVALID_GROUP = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
+const acceptLanguage = (language: string) => ({ headers: { 'accept-language': language } });
 
 let company: Company;
 beforeAll(async () => {
@@ -19,14 +19,17 @@ describe('an error', () => {
     ['xx', 'en', 'The request is not valid.', 'must have at least 2 characters'],
     [`es;q=0.1,${'x'.repeat(4096)}`, 'es', 'La solicitud no es válida.', 'debe tener al menos 2 caracteres'],
   ])('is worded in the language that Accept-Language asks for: %s', async (asked, language, message, ofName) => {
-    const { status, headers, body } = await company.as.post('/v1/groups', { ...WRONG, ...speaking(asked) });
+    const { status, headers, body } = await company.as.post('/v1/groups', {
+      ...INVALID_GROUP,
+      ...acceptLanguage(asked),
+    });
     expect([status, headers.get('content-language'), body.message]).toEqual([422, language, message]);
     expect(headers.get('vary')).toContain('Accept-Language');
     expect(body.details).toEqual([{ field: 'name', reason: 'too_short', message: ofName, limits: { min: 2 } }]);
   });
 
   it('is worded in English without Accept-Language', async () => {
-    expect((await company.as.post('/v1/groups', WRONG)).body.message).toBe('The request is not valid.');
+    expect((await company.as.post('/v1/groups', INVALID_GROUP)).body.message).toBe('The request is not valid.');
   });
 
   it.each([
@@ -38,7 +41,10 @@ describe('an error', () => {
   ])(
     'of managed tables has a Portuguese `error` beside a `message` in the language asked for: "%s"',
     async (asked, language, message) => {
-      const { status, headers, body } = await company.as.get(`/v1/managed-tables/${'0'.repeat(24)}`, speaking(asked));
+      const { status, headers, body } = await company.as.get(
+        `/v1/managed-tables/${'0'.repeat(24)}`,
+        acceptLanguage(asked),
+      );
       expect([status, headers.get('content-language')]).toEqual([404, language]);
       expect(body).toEqual({ error: 'Tabela não encontrada.', error_code: 'NOT_FOUND', message });
     },
@@ -60,9 +66,9 @@ describe('an error', () => {
     ],
   ])('of SCIM is worded in that language, too: %s', async (language, ofFilter, ofUser, ofMembers) => {
     const directory = await aDirectory(company);
-    const sending = (json: object) => ({ ...speaking(language), json });
+    const sending = (json: object) => ({ ...acceptLanguage(language), json });
     const answers = [
-      await directory.get(`${USERS_PATH}?filter=(active%20pr`, speaking(language)),
+      await directory.get(`${USERS_PATH}?filter=(active%20pr`, acceptLanguage(language)),
       await directory.post(USERS_PATH, sending({ schemas: [] })),
       await directory.post(GROUPS_PATH, sending(groupInput({ members: [{ value: 'nobody' }] }))),
     ];
@@ -170,7 +176,7 @@ describe('an error', () => {
 
   it('of the rate limit says when to try again, in the language asked for', async () => {
     const env = { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' };
-    const ask = () => company.as.get('/v1/auth/me', { env, ...speaking('es') });
+    const ask = () => company.as.get('/v1/auth/me', { env, ...acceptLanguage('es') });
     await ask();
     const { status, body } = await ask();
     expect([status, body.error]).toEqual([429, 'RateLimitExceeded']);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { call, type Sending } from '../support/api.ts';
+import { call, type RequestOptions } from '../support/api.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
 /** One path of each surface that nobody has, and how that surface says so. */
-const UNKNOWN = [
+const UNKNOWN_PATHS = [
   ['/nothing', { error: 'NotFound', message: expect.any(String), details: { field: null, reason: 'unknown_route' } }],
   ['/v1/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
   [
@@ -17,7 +17,7 @@ const UNKNOWN = [
 ] as const;
 
 describe('a request for an unknown path or method', () => {
-  it.each(UNKNOWN)('%s is answered 404 with the error format of its API', async (path, body) => {
+  it.each(UNKNOWN_PATHS)('%s is answered 404 with the error format of its API', async (path, body) => {
     const answer = await call('GET', path);
     expect(answer.status).toBe(404);
     expect(answer.body).toEqual(body);
@@ -57,7 +57,7 @@ describe('a request for an unknown path or method', () => {
 });
 
 describe('a request body', () => {
-  const login = (sending: Sending) => call('POST', '/v1/auth/login', sending);
+  const login = (sending: RequestOptions) => call('POST', '/v1/auth/login', sending);
   const json = { 'content-type': 'application/json' };
 
   it.each(['{', '', '{"a":1}}', 'null x', '\u0000'])('is refused when it is not JSON: %j', async (body) => {

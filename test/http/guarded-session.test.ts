@@ -66,12 +66,14 @@ describe('a database write that changes access', () => {
 });
 
 /** The tables that queries read. */
-const tablesOf = (queries: readonly string[]) =>
-  distinct(queries.flatMap((text) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string)));
+const listTables = (queries: readonly string[]) =>
+  sortDistinct(
+    queries.flatMap((text) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string)),
+  );
 
 /** The columns that queries read, which of a query of one table are selected without its name. */
-const columnsOf = (queries: readonly string[]) =>
-  distinct(
+const listColumns = (queries: readonly string[]) =>
+  sortDistinct(
     queries.flatMap((text) => [
       ...[...text.matchAll(/"(\w+)"\."(\w+)"/g)].map(([, table, column]) => `${table}.${column}`),
       ...[...text.matchAll(/\bselect ((?:"\w+"(?:, )?)+) from "(\w+)"/g)].flatMap(([, columns = '', table]) =>
@@ -80,10 +82,10 @@ const columnsOf = (queries: readonly string[]) =>
     ]),
   );
 
-const distinct = (names: readonly string[]) => [...new Set(names)].toSorted();
+const sortDistinct = (names: readonly string[]) => [...new Set(names)].toSorted();
 
 /** The queries that find out who sends a request, with a session, as a program and with a key, when nobody is known. */
-async function queriesOfAuthentication(): Promise<string[]> {
+async function recordAuthenticationQueries(): Promise<string[]> {
   const { as, apiKey } = await aCompany();
   const { program } = await letIn(as, { scope: '*' });
   const queries: string[] = [];
@@ -109,7 +111,7 @@ async function queriesOfAuthentication(): Promise<string[]> {
 }
 
 /** What is read, and never changes in a row. */
-const IDENTITIES = [
+const IDENTITY_COLUMNS = [
   ...['accounts.company_id', 'accounts.id', 'companies.id', 'groups.company_id', 'groups.id'],
   ...['api_keys.access_key', 'api_keys.company_id', 'api_keys.id', 'api_keys.service_account_id'],
   ...['oauth_grants.client_id', 'oauth_grants.company_id', 'oauth_grants.id', 'oauth_grants.resource'],
@@ -120,7 +122,7 @@ const IDENTITIES = [
 ];
 
 /** What is read along, and says neither who somebody is nor what they may do. */
-const READ_ALONG = [
+const UNGUARDED_COLUMNS = [
   ...['api_keys.last_used_at', 'sessions.last_used_at'],
   // A session or a grant is prolonged by its refresh token, which is read by itself.
   ...['oauth_grants.expires_at', 'oauth_grants.last_used_at'],
@@ -139,7 +141,7 @@ const READ_ALONG = [
 
 describe('the list of tables and columns that decide access', () => {
   it('has every table that authentication reads', async () => {
-    expect(tablesOf(await queriesOfAuthentication())).toEqual([...ACCESS_TABLES].toSorted());
+    expect(listTables(await recordAuthenticationQueries())).toEqual([...ACCESS_TABLES].toSorted());
   });
 
   it('has every column that authentication reads, and that may change', async () => {
@@ -147,8 +149,8 @@ describe('the list of tables and columns that decide access', () => {
       const [table, column] = name.split('.');
       return touchesAccess(`update "${table}" set "${column}" = ? where "${table}"."id" = ?`);
     };
-    const columns = columnsOf(await queriesOfAuthentication());
-    expect(columns.filter((name) => !touches(name))).toEqual([...IDENTITIES, ...READ_ALONG].toSorted());
+    const columns = listColumns(await recordAuthenticationQueries());
+    expect(columns.filter((name) => !touches(name))).toEqual([...IDENTITY_COLUMNS, ...UNGUARDED_COLUMNS].toSorted());
   });
 });
 

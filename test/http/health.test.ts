@@ -1,17 +1,17 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 
 afterEach(() => {
   resetClock();
   vi.restoreAllMocks();
 });
 
-const away = () => Promise.reject(new Error('away'));
+const failAsUnavailable = () => Promise.reject(new Error('away'));
 
 /** A bucket that is as it is told to be, and counts how often it was asked. */
-function bucket() {
+function createBucket() {
   const state = { isDown: false, asked: 0 };
   const FILES = {
     head: async () => {
@@ -30,12 +30,12 @@ describe('/health', () => {
   });
 
   it.each([
-    ['control_database', { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: away }) } }],
+    ['control_database', { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: failAsUnavailable }) } }],
     [
       'control_database',
       { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: () => new Promise(() => {}) }) } },
     ],
-    ['files', { FILES: { head: away } }],
+    ['files', { FILES: { head: failAsUnavailable } }],
   ])('answers 503 and names the %s when it is down, in the log with the request’s id', async (part, broken) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const answer = await call('GET', '/health', { env: broken as unknown as Record<string, string> });
@@ -50,7 +50,7 @@ describe('/health', () => {
 
   it('checks its parts once in ten seconds, however often it is asked', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const { state, env: bindings } = bucket();
+    const { state, env: bindings } = createBucket();
     // One environment, as an isolate has it.
     const { default: worker } = await import('../support/worker.ts');
     const { createExecutionContext, waitOnExecutionContext } = await import('cloudflare:test');
@@ -64,7 +64,7 @@ describe('/health', () => {
     expect([await ask(), await ask(), await ask()]).toEqual([503, 503, 503]);
     expect(state.asked).toBe(1);
     state.isDown = false;
-    later(10_001);
+    advanceClock(10_001);
     expect([await ask(), await ask()]).toEqual([200, 200]);
     expect(state.asked).toBe(2);
   });

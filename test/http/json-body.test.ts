@@ -4,8 +4,8 @@ import { SURFACES } from '../../src/app.ts';
 import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { aDirectory } from '../directory/support.ts';
-import { type ApiResponse, bearer, type Caller, call } from '../support/api.ts';
-import { aConsoleGroup } from '../support/console.ts';
+import { type ApiResponse, type Caller, call, createCaller } from '../support/api.ts';
+import { createConsoleGroup } from '../support/console.ts';
 import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 
@@ -15,22 +15,22 @@ beforeAll(async () => {
 });
 
 const JSON_TYPE = { 'content-type': 'application/json' };
-const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
-const nestedObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+const nestArrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+const nestObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
 describe('a JSON body', () => {
   const post = (body: string) => signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
 
   it('may be nested a hundred levels deep', async () => {
-    const { status, body } = await post(`{"name":"Deep","metadata":{"deep":${nested(98)}}}`);
-    expect([status, JSON.stringify(body.metadata.deep)]).toEqual([201, nested(98)]);
+    const { status, body } = await post(`{"name":"Deep","metadata":{"deep":${nestArrays(98)}}}`);
+    expect([status, JSON.stringify(body.metadata.deep)]).toEqual([201, nestArrays(98)]);
   });
 
   it.each([
-    ['lists', nested(99)],
-    ['thousands of lists', nested(5_000)],
-    ['hundreds of thousands of lists', nested(200_000)],
-    ['thousands of objects', nestedObjects(20_000)],
+    ['lists', nestArrays(99)],
+    ['thousands of lists', nestArrays(5_000)],
+    ['hundreds of thousands of lists', nestArrays(200_000)],
+    ['thousands of objects', nestObjects(20_000)],
     ['lists that are never closed', '['.repeat(500_000)],
   ])('is refused when it is nested more than 100 levels deep: %s', async (_what, deep) => {
     const { status, body } = await post(`{"name":"Too deep","metadata":{"deep":${deep}}}`);
@@ -42,17 +42,23 @@ describe('a JSON body', () => {
   });
 
   it.each<[string, () => Promise<ApiResponse>]>([
-    ['a policy', () => company.as.post('/v1/policies', { headers: JSON_TYPE, body: `{"document":${nested(5_000)}}` })],
-    ['a sign-in', () => call('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nested(5_000) })],
-    ['a table', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestedObjects(5_000) })],
+    [
+      'a policy',
+      () => company.as.post('/v1/policies', { headers: JSON_TYPE, body: `{"document":${nestArrays(5_000)}}` }),
+    ],
+    ['a sign-in', () => call('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nestArrays(5_000) })],
+    ['a table', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestObjects(5_000) })],
     [
       'rows with numbers of many digits',
       () =>
-        company.as.post(ROWS_PATH, { headers: JSON_TYPE, body: `{"rows":[12345678901234567890,${nested(5_000)}]}` }),
+        company.as.post(ROWS_PATH, {
+          headers: JSON_TYPE,
+          body: `{"rows":[12345678901234567890,${nestArrays(5_000)}]}`,
+        }),
     ],
     [
       'a parameter',
-      () => company.as.post(EXECUTE_PATH, { headers: JSON_TYPE, body: `{"parameters":${nested(5_000)}}` }),
+      () => company.as.post(EXECUTE_PATH, { headers: JSON_TYPE, body: `{"parameters":${nestArrays(5_000)}}` }),
     ],
   ])('is refused when it is nested too deep, on every API: %s', async (_what, send) => {
     expect((await send()).status).toBe(400);
@@ -63,7 +69,7 @@ describe('a JSON body that is no UTF-8', () => {
   it.each<[string, (sending: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]>([
     [
       'the organization API',
-      (sending) => bearer('operator-token-of-the-tests').post('/admin/organizations', sending),
+      (sending) => createCaller('operator-token-of-the-tests').post('/admin/organizations', sending),
       '{"name":"Jos\xe9"}',
     ],
     ['a sign-in', (sending) => call('POST', '/v1/auth/login', sending), '{"password":"\xe9\xe8"}'],
@@ -127,12 +133,12 @@ describe('half of a surrogate pair', () => {
 
 describe('a token whose parts are nested deep', () => {
   const part = (json: string) => Buffer.from(json).toString('base64url');
-  const deep = `{"deep":${nested(5_000)}}`;
+  const deep = `{"deep":${nestArrays(5_000)}}`;
 
   it.each([
-    ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nested(5_000)}}`)}.${part('{}')}.AAAA`],
+    ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nestArrays(5_000)}}`)}.${part('{}')}.AAAA`],
     ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deep)}.AAAA`],
-    ['header with a symmetric algorithm', `${part(`{"alg":"HS256","deep":${nested(5_000)}}`)}.${part(deep)}.AAAA`],
+    ['header with a symmetric algorithm', `${part(`{"alg":"HS256","deep":${nestArrays(5_000)}}`)}.${part(deep)}.AAAA`],
   ])('is refused, whichever part is nested: the %s', async (_what, token) => {
     const headers = { authorization: `Bearer ${token}` };
     const json = { company_slug: company.slug, social_token: token };
@@ -144,12 +150,12 @@ describe('a token whose parts are nested deep', () => {
   });
 });
 
-const NOBODY = 'f'.repeat(24);
-const ROWS_PATH = `/v1/managed-tables/${NOBODY}/data`;
-const EXECUTE_PATH = `/v1/dashboards/${NOBODY}/execute`;
+const UNKNOWN_ID = 'f'.repeat(24);
+const ROWS_PATH = `/v1/managed-tables/${UNKNOWN_ID}/data`;
+const EXECUTE_PATH = `/v1/dashboards/${UNKNOWN_ID}/execute`;
 
 /** Every route whose body may be left out, by what its schema says. */
-const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
+const OPTIONAL_BODY_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints.flatMap(({ contract }) =>
     contract.body?.safeParse({}).success
       ? [[`${contract.method.toUpperCase()} ${contract.path}`, surface, contract] as const]
@@ -159,10 +165,12 @@ const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
 
 describe('a body all of whose members are optional', () => {
   it('is defined by routes such as the acceptance of a suggestion', () => {
-    expect(OPTIONAL.map(([route]) => route)).toContain('POST /api/v1/domain-knowledge/suggestions/{id}/accept');
+    expect(OPTIONAL_BODY_ROUTES.map(([route]) => route)).toContain(
+      'POST /api/v1/domain-knowledge/suggestions/{id}/accept',
+    );
   });
 
-  describe.each(OPTIONAL)('of %s', (_route, surface, { method, path }) => {
+  describe.each(OPTIONAL_BODY_ROUTES)('of %s', (_route, surface, { method, path }) => {
     it.each([
       ['no body', {}],
       ['a length of 0, as fetch sends it', { headers: { 'content-length': '0' }, body: '' }],
@@ -173,7 +181,7 @@ describe('a body all of whose members are optional', () => {
       ],
     ])('may be left out: %s', async (_what, sending) => {
       const caller: Caller = surface.credential === 'signature' ? signed(company.apiKey) : company.as;
-      const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY), sending);
+      const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), sending);
       // The request may be refused for another reason, but not for its body.
       expect(JSON.stringify(body)).not.toMatch(/JSON/);
       expect(status).toBeLessThan(500);
@@ -182,7 +190,7 @@ describe('a body all of whose members are optional', () => {
 });
 
 /** Every route that has no body. */
-const WITHOUT_BODY = SURFACES.flatMap(({ surface, endpoints }) =>
+const BODILESS_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints.flatMap(({ contract }) =>
     takesNoBody(contract) ? [[`${contract.method.toUpperCase()} ${contract.path}`, surface, contract] as const] : [],
   ),
@@ -196,7 +204,7 @@ describe('JSON that is sent to a route without a body', () => {
 
   const callerOf = (credential: Credential, access: RouteAccess): Caller =>
     access === 'operator'
-      ? bearer(env.PLATFORM_ADMIN_TOKEN)
+      ? createCaller(env.PLATFORM_ADMIN_TOKEN)
       : credential === 'signature'
         ? signed(company.apiKey)
         : credential === 'directory'
@@ -218,12 +226,12 @@ describe('JSON that is sent to a route without a body', () => {
     ]);
   });
 
-  it.each(WITHOUT_BODY)('is refused if it is malformed: %s', async (_route, surface, contract) => {
+  it.each(BODILESS_ROUTES)('is refused if it is malformed: %s', async (_route, surface, contract) => {
     const { method, path, access, query } = contract;
     const email = query?.safeParse({}).success === false ? '?email=nobody@x.test' : '';
     const caller = callerOf(contract.credential ?? surface.credential, access);
     const sent = { headers: JSON_TYPE, body: '{"x":' };
-    const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY) + email, sent);
+    const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID) + email, sent);
     expect(status).toBe(400);
     expect(JSON.stringify(body)).toContain('JSON');
   });
@@ -242,11 +250,11 @@ describe('JSON that is sent to a route without a body', () => {
   });
 
   it('is taken if it has no member, or is the record that was read', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
     const read = await must(company.as.get(path));
     expect((await call('DELETE', path, { json: { x: 1 } })).status).toBe(401);
-    expect((await company.as.delete(`/v1/groups/${NOBODY}`, { json: { x: 1 } })).status).toBe(404);
+    expect((await company.as.delete(`/v1/groups/${UNKNOWN_ID}`, { json: { x: 1 } })).status).toBe(404);
     expect((await company.as.delete(path, { json: { ...read, x: 1 } })).body.details).toEqual([
       { field: 'x', reason: 'unknown', message: 'is not a field of this request' },
     ]);
@@ -259,7 +267,7 @@ describe('JSON that is sent to a route without a body', () => {
   it('is refused if it is too large, or nested too deep', async () => {
     const post = (body: string) => company.as.post('/v1/company/exports', { headers: JSON_TYPE, body });
     expect((await post(`{"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
-    expect((await post(nested(101))).status).toBe(400);
+    expect((await post(nestArrays(101))).status).toBe(400);
   });
 });
 

@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { findExcess } from '../../src/http/json-bounds.ts';
 
-const FREE = { depth: 1_000, signs: 1_000, names: 1_000 };
-const isNestedDeeper = (text: string, depth: number) => findExcess(text, { ...FREE, depth }) === 'depth';
+const GENEROUS_LIMITS = { depth: 1_000, signs: 1_000, names: 1_000 };
+const isNestedDeeper = (text: string, depth: number) => findExcess(text, { ...GENEROUS_LIMITS, depth }) === 'depth';
 
-const depthOf = (value: unknown): number =>
-  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+const measureDepth = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(measureDepth)) : 0;
 
 it('the depth found in a JSON text is that of its parsed value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, spaced) => {
       const text = JSON.stringify(value, null, spaced ? 2 : 0);
-      expect(isNestedDeeper(text, limit)).toBe(depthOf(JSON.parse(text)) > limit);
+      expect(isNestedDeeper(text, limit)).toBe(measureDepth(JSON.parse(text)) > limit);
     }),
     { numRuns: 2_000 },
   );
@@ -34,15 +34,15 @@ it.each(['"', '"\\', '[', '}}}', '', '"[[['])(
 );
 
 /** Arrays and objects, and what stands behind the first of their members. */
-const signsOf = (value: unknown): number =>
+const countSigns = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Math.max(1, Object.values(value).length) +
-      Object.values(value).reduce((sum: number, each) => sum + signsOf(each), 0)
+      Object.values(value).reduce((sum: number, each) => sum + countSigns(each), 0)
     : 0;
 
-const namesOf = (value: unknown): string[] =>
+const listNames = (value: unknown): string[] =>
   typeof value === 'object' && value !== null
-    ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(namesOf)]
+    ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(listNames)]
     : [];
 
 it('the commas, brackets and names counted in a JSON text are those of its parsed value', () => {
@@ -50,8 +50,10 @@ it('the commas, brackets and names counted in a JSON text are those of its parse
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, spaced) => {
       const text = JSON.stringify(value, null, spaced ? 2 : 0);
       const read = JSON.parse(text);
-      expect(findExcess(text, { ...FREE, signs: limit })).toBe(signsOf(read) > limit ? 'signs' : null);
-      expect(findExcess(text, { ...FREE, names: limit })).toBe(new Set(namesOf(read)).size > limit ? 'names' : null);
+      expect(findExcess(text, { ...GENEROUS_LIMITS, signs: limit })).toBe(countSigns(read) > limit ? 'signs' : null);
+      expect(findExcess(text, { ...GENEROUS_LIMITS, names: limit })).toBe(
+        new Set(listNames(read)).size > limit ? 'names' : null,
+      );
     }),
     { numRuns: 2_000 },
   );

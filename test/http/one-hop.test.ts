@@ -1,16 +1,16 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { onlyPrincipals } from '../../src/access/commit-access.ts';
+import { affectPrincipals } from '../../src/access/commit-access.ts';
 import { getCachedPrincipal } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
-import { countedD1 } from '../support/counted.ts';
+import { createCountingD1 } from '../support/counted.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import {
   aGroup,
   allow,
@@ -35,7 +35,7 @@ beforeEach(async () => {
 async function countQueries(
   send: (env: Record<string, string>) => Promise<ApiResponse>,
 ): Promise<[status: number, queries: number]> {
-  const { env: watched, calls } = countedD1();
+  const { env: watched, calls } = createCountingD1();
   const { status } = await send(watched);
   return [status, calls()];
 }
@@ -96,14 +96,14 @@ describe('a request of a principal that the isolate has cached', () => {
       Date.parse((await must(admin.get(`/service-accounts/${id}`))).last_used_at);
     const first = await Promise.all(robots.map(usedAt));
     try {
-      later(90_000);
+      advanceClock(90_000);
       expect(
         await countQueries((watched) => robots[0]?.as.get('/groups', { env: watched }) as Promise<ApiResponse>),
       ).toEqual([403, 1]);
       expect(
         await countQueries((watched) => robots[1]?.as.get('/groups', { env: watched }) as Promise<ApiResponse>),
       ).toEqual([403, 0]);
-      later(200_000);
+      advanceClock(200_000);
       await use();
       const last = await Promise.all(robots.map(usedAt));
       expect(last.map((at, index) => at - (first[index] as number) > 80_000)).toEqual([true, true]);
@@ -174,7 +174,7 @@ describe('the cached access of a principal', () => {
     const json = { expires_at: new Date(Date.now() + 60_000).toISOString() };
     const { as } = await knownKey(await must(admin.post(`/service-accounts/${id}/keys`, { json })));
     try {
-      later(61_000);
+      advanceClock(61_000);
       expect((await as.get('/groups')).body.details.reason).toBe('unknown_key');
     } finally {
       resetClock();
@@ -244,7 +244,7 @@ describe('the cached access of a principal', () => {
   it('is not cached while a change of it is under way', async () => {
     const { policyId, groupId, request } = await knownRobot();
     const during: number[] = [];
-    const { status } = await overtaken(
+    const { status } = await sendOvertaken(
       /^delete from "group_policies"/,
       async () => during.push(await request()),
       (watched) => admin.delete(`/groups/${groupId}/policies/${policyId}`, { env: watched }),
@@ -261,7 +261,7 @@ describe('a change of access that failed', () => {
       [200, 2],
       [200, 1],
     ]);
-    const { lost, arrive } = losingBatch(/^update "users"/);
+    const { lost, arrive } = createBatchLosingEnv(/^update "users"/);
     expect((await company.as.post(`/v1/users/${id}/deactivate`, { env: lost })).status).toBe(500);
     expect([await request(), await request()]).toEqual([
       [200, 2],
@@ -276,7 +276,7 @@ describe('a change of access that failed', () => {
     const request = () => countQueries((watched) => as.get('/v1/users', { env: watched }));
     await request();
     await inContext({ kind: 'anonymous' }, async (ctx) => {
-      const refused = ctx.changeAccess(onlyPrincipals(company.id, id), () => Promise.reject(concurrentChange()));
+      const refused = ctx.changeAccess(affectPrincipals(company.id, id), () => Promise.reject(concurrentChange()));
       await expect(refused).rejects.toThrow('Someone else is changing');
     });
     expect([await request(), await request()]).toEqual([
@@ -287,7 +287,7 @@ describe('a change of access that failed', () => {
 });
 
 /** The environment in which a batch is lost on its way to the control database. `arrive`: it gets there after all. */
-function losingBatch(pattern: RegExp) {
+function createBatchLosingEnv(pattern: RegExp) {
   const texts = new WeakMap<D1PreparedStatement, string>();
   let arrive = (): Promise<unknown> => Promise.reject(new Error(`No statement fits ${pattern}.`));
   const named = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {

@@ -11,17 +11,17 @@ interface Operation {
   parameters?: (Parameter | { $ref: string })[];
 }
 
-const resolved = (
+const resolveReference = (
   { components }: { components: { parameters: Record<string, Parameter> } },
   parameter: Parameter | { $ref: string },
 ): Parameter =>
   '$ref' in parameter ? (components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter;
 
 /** Every `pattern` of a schema that stands anywhere in a document. */
-function patternsIn(document: unknown, found = new Set<string>()): Set<string> {
+function listPatterns(document: unknown, found = new Set<string>()): Set<string> {
   if (typeof document !== 'object' || document === null) return found;
   if ('pattern' in document && typeof document.pattern === 'string') found.add(document.pattern);
-  for (const part of Object.values(document)) patternsIn(part, found);
+  for (const part of Object.values(document)) listPatterns(part, found);
   return found;
 }
 
@@ -118,7 +118,9 @@ describe('/openapi.json', () => {
   it('describes page sizes as integers with their bounds', async () => {
     const { body } = await call('GET', '/openapi.json');
     const operations = Object.values<Record<string, Operation>>(body.paths).flatMap((path) => Object.values(path));
-    const parameters = operations.flatMap(({ parameters = [] }) => parameters).map((each) => resolved(body, each));
+    const parameters = operations
+      .flatMap(({ parameters = [] }) => parameters)
+      .map((each) => resolveReference(body, each));
     const sizes = parameters.filter(({ name }) => ['page', 'per_page', 'quantity'].includes(name));
     expect(sizes.length).toBeGreaterThan(50);
     for (const { schema } of sizes) {
@@ -134,7 +136,7 @@ describe('/openapi.json', () => {
 
   it('has only patterns that JavaScript, Python, Go and Java read alike', async () => {
     const { body } = await call('GET', '/openapi.json');
-    const patterns = patternsIn(body);
+    const patterns = listPatterns(body);
     expect(patterns.size).toBeGreaterThan(5);
     for (const pattern of patterns) expect(isPortable(pattern), pattern).toBe(true);
   });

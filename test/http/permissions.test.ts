@@ -5,8 +5,8 @@ import { fillPath } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
 import { type Action, ALL_ACTIONS, actionEntry } from '../../src/permissions/actions.ts';
 import type { LegacyAction } from '../../src/permissions/legacy.ts';
-import { type ApiResponse, call, type Sending } from '../support/api.ts';
-import { type Principal, principal, principalsOf } from '../support/principals.ts';
+import { type ApiResponse, call, type RequestOptions } from '../support/api.ts';
+import { createPrincipal, createPrincipals, type Principal } from '../support/principals.ts';
 import { allow, withServiceToken } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -21,36 +21,40 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 
 let company: Company;
-let principals: Awaited<ReturnType<typeof principalsOf>>;
+let principals: Awaited<ReturnType<typeof createPrincipals>>;
 /** A service account with a service token. */
 let machine: Principal;
 beforeAll(async () => {
   company = await aCompany();
-  principals = await principalsOf(company);
-  machine = principal(principals.robot.id, await withServiceToken(principals.robot));
+  principals = await createPrincipals(company);
+  machine = createPrincipal(principals.robot.id, await withServiceToken(principals.robot));
 });
 
-const NOBODYS = '0'.repeat(24);
-const addressOf = ({ method, path, query }: Contract): string =>
-  fillPath(path, () => NOBODYS) + (method === 'get' && query ? '?page=0' : '');
+const UNKNOWN_ID = '0'.repeat(24);
+const makeAddress = ({ method, path, query }: Contract): string =>
+  fillPath(path, () => UNKNOWN_ID) + (method === 'get' && query ? '?page=0' : '');
 /** An invalid request, so that a route that lets it in changes nothing. */
-const sendingOf = ({ body }: Contract): Sending => (body ? { json: { name: 7 } } : {});
+const makeInvalidRequest = ({ body }: Contract): RequestOptions => (body ? { json: { name: 7 } } : {});
 
-const knock = ({ as }: Principal, contract: Contract): Promise<ApiResponse> =>
-  as[contract.method](addressOf(contract), sendingOf(contract));
+const sendInvalidRequest = ({ as }: Principal, contract: Contract): Promise<ApiResponse> =>
+  as[contract.method](makeAddress(contract), makeInvalidRequest(contract));
 
 const needsCredential = ({ access }: Contract): boolean =>
   access !== 'public' && access !== 'optional' && access !== 'pending' && !isTokenAccess(access);
-const others = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
+const listOtherActions = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
 
 /** What a knock of those who may is answered: it has no body, no real id, and no version of tus. */
-const LET_IN = [200, 204, 400, 404, 412, 422];
+const AUTHORIZED_STATUSES = [200, 204, 400, 404, 412, 422];
 
 describe('a route that needs a credential', () => {
   it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))(
     '$route refuses a request without a credential, and says which kind it takes',
     async ({ contract, credential }) => {
-      const { status, headers } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
+      const { status, headers } = await call(
+        contract.method.toUpperCase(),
+        makeAddress(contract),
+        makeInvalidRequest(contract),
+      );
       expect(status).toBe(401);
       // Never Basic, for which a browser would ask the reader of a page for a password.
       expect(headers.get('www-authenticate')).toMatch(
@@ -64,7 +68,7 @@ describe('a route that a token opens', () => {
   it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
     '$route refuses an unknown token',
     async ({ contract }) => {
-      const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
+      const { status } = await call(contract.method.toUpperCase(), makeAddress(contract), makeInvalidRequest(contract));
       expect(status).toBe(401);
     },
   );
@@ -92,10 +96,10 @@ describe('a route that asks for a permission (an action)', () => {
     async ({ contract, credential, verbs, target }) => {
       const caller = principals[credential];
       await caller.may([], [{ name: 'Role', target, actions: verbs }]);
-      expect((await knock(caller, contract)).status).toBeOneOf(LET_IN);
+      expect((await sendInvalidRequest(caller, contract)).status).toBeOneOf(AUTHORIZED_STATUSES);
       const rest = (['read', 'create', 'update', 'delete'] as const).filter((verb) => !verbs.includes(verb));
       await caller.may([], [{ name: 'Role', target, actions: rest }]);
-      expect((await knock(caller, contract)).status).toBe(403);
+      expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
     },
   );
 });
@@ -107,19 +111,19 @@ describe('a service token', () => {
     taken.filter(({ contract: { access, only } }) => access !== 'operator' && only !== 'people' && only !== 'owner'),
   )('$route accepts it for what its service account may do', async ({ contract, action }) => {
     await machine.may(action === null ? [allow('*')] : [allow(action)]);
-    const { status } = await knock(machine, contract);
+    const { status } = await sendInvalidRequest(machine, contract);
     if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
-    expect(status).toBeOneOf([...LET_IN, 201, 409]);
+    expect(status).toBeOneOf([...AUTHORIZED_STATUSES, 201, 409]);
     if (action === null) return;
-    await machine.may([allow(...others(action))]);
-    expect((await knock(machine, contract)).status).toBe(403);
+    await machine.may([allow(...listOtherActions(action))]);
+    expect((await sendInvalidRequest(machine, contract)).status).toBe(403);
   });
 
   it.each(ROUTES.filter(({ contract }) => contract.only === 'people'))(
     '$route refuses it, whatever its service account may do',
     async ({ contract }) => {
       await machine.may([allow('*')]);
-      const { status, body } = await knock(machine, contract);
+      const { status, body } = await sendInvalidRequest(machine, contract);
       expect([status, body.message]).toEqual([403, expect.stringContaining('for people')]);
     },
   );
@@ -128,7 +132,7 @@ describe('a service token', () => {
     '$route refuses it, because a signature is required',
     async ({ contract }) => {
       await machine.may([allow('*')]);
-      expect((await knock(machine, contract)).status).toBe(401);
+      expect((await sendInvalidRequest(machine, contract)).status).toBe(401);
     },
   );
 });
@@ -139,7 +143,7 @@ describe('a route for the owner', () => {
     async ({ contract }) => {
       for (const caller of [principals.bearer, machine]) {
         await caller.may([allow('*')]);
-        const { status, body } = await knock(caller, contract);
+        const { status, body } = await sendInvalidRequest(caller, contract);
         expect([status, body.message]).toEqual([403, 'Only the owner of the company may do this.']);
       }
     },
@@ -152,9 +156,9 @@ describe('a route for administrators', () => {
     async ({ contract, credential }) => {
       const caller = principals[credential as 'bearer' | 'signature'];
       await caller.may([allow(...ALL_ACTIONS)]);
-      expect((await knock(caller, contract)).status).toBe(403);
+      expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
       await caller.may([allow('*')]);
-      expect((await knock(caller, contract)).status).toBeOneOf(LET_IN);
+      expect((await sendInvalidRequest(caller, contract)).status).toBeOneOf(AUTHORIZED_STATUSES);
     },
   );
 });
@@ -169,6 +173,6 @@ describe('a route whose permission depends on the data', () => {
   it.each(decided)('$route refuses callers who may do none of $anyOf', async ({ contract, credential, anyOf }) => {
     const caller = principals[credential];
     await caller.may([allow(...ALL_ACTIONS.filter((action) => !anyOf.includes(action)))]);
-    expect((await knock(caller, contract)).status).toBe(403);
+    expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tryAgainIn } from '../../src/texts/errors/say.ts';
 import { type ApiResponse, call } from '../support/api.ts';
-import { later, resetClock, standAt } from '../support/clock.ts';
+import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(resetClock);
 
 let addresses = 0;
-const anAddress = (): string => {
+const makeAddress = (): string => {
   addresses += 1;
   return `203.0.113.${addresses}`;
 };
@@ -25,7 +25,7 @@ interface Limits {
 }
 
 /** The document's values, unless said otherwise; requests of one test come from one address. */
-const sending = ({ organization = 1000, principal = 100, ip = 1000 }: Limits, address = '203.0.113.254') => ({
+const makeRequest = ({ organization = 1000, principal = 100, ip = 1000 }: Limits, address = '203.0.113.254') => ({
   headers: { 'cf-connecting-ip': address },
   env: {
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: String(organization),
@@ -35,14 +35,14 @@ const sending = ({ organization = 1000, principal = 100, ip = 1000 }: Limits, ad
 });
 
 /** What the three headers say. */
-const limitOf = ({ headers }: ApiResponse) => ({
+const readLimitHeaders = ({ headers }: ApiResponse) => ({
   limit: Number(headers.get('x-ratelimit-limit')),
   remaining: Number(headers.get('x-ratelimit-remaining')),
   reset: Number(headers.get('x-ratelimit-reset')),
 });
 
 /** In English, and in Portuguese on managed tables. */
-const messagesOf = (seconds: number): string[] => [
+const formatMessages = (seconds: number): string[] => [
   `Too many requests. ${tryAgainIn(seconds, 'en')}`,
   `Requisições demais. ${tryAgainIn(seconds, 'pt-BR')}`,
 ];
@@ -53,16 +53,16 @@ function expectTooMany({ status, headers, body }: ApiResponse, longest: number):
   expect(seconds).toBeGreaterThanOrEqual(1);
   expect(seconds).toBeLessThanOrEqual(longest);
   expect(body.error).toBe('RateLimitExceeded');
-  expect(messagesOf(seconds)).toContain(body.message);
+  expect(formatMessages(seconds)).toContain(body.message);
   expect(headers.get('x-ratelimit-remaining')).toBe('0');
   expect(headers.get('x-correlation-id')).not.toBeNull();
 }
 
 /** A request of a known caller on each surface. */
 const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Promise<ApiResponse>][] = [
-  ['organization API', (limits, address) => signed(company.apiKey).get('/accounts', sending(limits, address))],
-  ['console', (limits, address) => company.as.get('/v1/auth/me', sending(limits, address))],
-  ['managed tables', (limits, address) => company.as.get('/v1/managed-tables/status', sending(limits, address))],
+  ['organization API', (limits, address) => signed(company.apiKey).get('/accounts', makeRequest(limits, address))],
+  ['console', (limits, address) => company.as.get('/v1/auth/me', makeRequest(limits, address))],
+  ['managed tables', (limits, address) => company.as.get('/v1/managed-tables/status', makeRequest(limits, address))],
 ];
 
 describe.each(SURFACES)('the %s', (_surface, get) => {
@@ -70,39 +70,39 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
     const before = Date.now() / 1000;
     const first = await get({});
     expect(first.status).toBe(200);
-    const { limit, remaining, reset } = limitOf(first);
+    const { limit, remaining, reset } = readLimitHeaders(first);
     expect([limit, remaining]).toEqual([100, 99]);
     expect(Number.isInteger(reset)).toBe(true);
     expect(reset).toBeGreaterThanOrEqual(Math.floor(before + 60));
     expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000 + 60));
-    expect(limitOf(await get({}))).toEqual({ limit, remaining: 98, reset });
+    expect(readLimitHeaders(await get({}))).toEqual({ limit, remaining: 98, reset });
   });
 
   it('refuses a principal over its rate limit', async () => {
     const answers = [];
     for (let round = 0; round < 4; round += 1) answers.push(await get({ principal: 3 }));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
-    expect(answers.slice(0, 3).map((answer) => limitOf(answer).remaining)).toEqual([2, 1, 0]);
+    expect(answers.slice(0, 3).map((answer) => readLimitHeaders(answer).remaining)).toEqual([2, 1, 0]);
     expectTooMany(answers[3] as ApiResponse, 60);
-    expect(limitOf(answers[3] as ApiResponse).limit).toBe(3);
+    expect(readLimitHeaders(answers[3] as ApiResponse).limit).toBe(3);
   });
 
   it('refuses an organization over its rate limit', async () => {
     expect((await get({ organization: 1 })).status).toBe(200);
     const refused = await get({ organization: 1 });
     expectTooMany(refused, 60);
-    expect(limitOf(refused).limit).toBe(1);
+    expect(readLimitHeaders(refused).limit).toBe(1);
   });
 
   it('refuses an IP address over its rate limit, until its second is over', async () => {
-    standAt(Date.now());
-    const address = anAddress();
+    stopClockAt(Date.now());
+    const address = makeAddress();
     const answers = await Promise.all(Array.from({ length: 5 }, () => get({ ip: 3 }, address)));
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(2);
     for (const answer of refused) expectTooMany(answer, 1);
-    expect((await get({ ip: 3 }, anAddress())).status).toBe(200);
-    later(1_001);
+    expect((await get({ ip: 3 }, makeAddress())).status).toBe(200);
+    advanceClock(1_001);
     expect((await get({ ip: 3 }, address)).status).toBe(200);
   });
 });
@@ -114,7 +114,7 @@ it.each([
 ])(
   'the refusal of %s over a rate limit has the code wherever the errors of its surface have one',
   async (path, codes) => {
-    const limits = sending({ organization: 1 });
+    const limits = makeRequest({ organization: 1 });
     await company.as.get('/v1/auth/me', limits);
     const { status, body } = await company.as.get(path, limits);
     const more = { message: expect.any(String), details: expect.anything() };
@@ -134,13 +134,13 @@ describe.each([
   '/v1/auth/me',
 ])('%s without a credential', (path) => {
   it('is limited by IP address', async () => {
-    standAt(Date.now());
-    const request = sending({ ip: 2 }, anAddress());
+    stopClockAt(Date.now());
+    const request = makeRequest({ ip: 2 }, makeAddress());
     const answers = await Promise.all(Array.from({ length: 3 }, () => call('GET', path, request)));
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(1);
     expectTooMany(refused[0] as ApiResponse, 1);
-    for (const answer of answers) expect(limitOf(answer).limit).toBe(2);
+    for (const answer of answers) expect(readLimitHeaders(answer).limit).toBe(2);
   });
 });
 
@@ -149,21 +149,21 @@ describe('preflights', () => {
   const PATHS = ['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'];
 
   it.each(PATHS)('at %s are limited by IP address, to ten times the limit of other requests', async (path) => {
-    standAt(Date.now());
-    const request = sending({ ip: 1 }, anAddress());
+    stopClockAt(Date.now());
+    const request = makeRequest({ ip: 1 }, makeAddress());
     const headers = { ...request.headers, ...asking };
     const answers = await Promise.all(Array.from({ length: 12 }, () => call('OPTIONS', path, { ...request, headers })));
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 204), 429, 429]);
-    for (const answer of answers) expect(limitOf(answer).limit).toBe(10);
+    for (const answer of answers) expect(readLimitHeaders(answer).limit).toBe(10);
     for (const answer of answers.filter(({ status }) => status === 429)) expectTooMany(answer, 1);
-    later(1_001);
+    advanceClock(1_001);
     expect((await call('OPTIONS', path, { ...request, headers })).status).toBe(204);
   });
 
   it('neither use up the limit of other requests nor are refused by it', async () => {
-    standAt(Date.now());
-    const request = sending({ ip: 2 }, anAddress());
+    stopClockAt(Date.now());
+    const request = makeRequest({ ip: 2 }, makeAddress());
     const preflight = () => call('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...asking } });
     const get = () => call('GET', '/health', request);
     for (let left = 19; left > 0; left--) expect((await preflight()).status).toBe(204);
@@ -174,10 +174,10 @@ describe('preflights', () => {
 });
 
 describe('IPv6 addresses', () => {
-  const ask = (address: string) => call('GET', '/health', sending({ ip: 2 }, address));
+  const ask = (address: string) => call('GET', '/health', makeRequest({ ip: 2 }, address));
 
   it('share a rate limit within a /64 network, but not across networks', async () => {
-    standAt(Date.now());
+    stopClockAt(Date.now());
     const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => ask(`2001:db8:77:88${last}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
     expect((await ask('2001:db8:77:89::1')).status).toBe(200);
@@ -188,27 +188,27 @@ describe('the rate limits', () => {
   it('are shared by all principals of an organization and all APIs', async () => {
     const limits = { organization: 3 };
     const colleague = await aUser(company);
-    expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
-    expect((await company.as.get('/v1/auth/me', sending(limits))).status).toBe(200);
-    expect((await colleague.as.get('/v1/auth/me', { env: sending(limits).env })).status).toBe(200);
-    expectTooMany(await signed(company.apiKey).get('/accounts', sending(limits)), 60);
+    expect((await signed(company.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
+    expect((await company.as.get('/v1/auth/me', makeRequest(limits))).status).toBe(200);
+    expect((await colleague.as.get('/v1/auth/me', { env: makeRequest(limits).env })).status).toBe(200);
+    expectTooMany(await signed(company.apiKey).get('/accounts', makeRequest(limits)), 60);
 
     const other = await aCompany();
-    expect((await signed(other.apiKey).get('/accounts', sending(limits))).status).toBe(200);
+    expect((await signed(other.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
   });
 
   it('are not used up by requests with an invalid credential', async () => {
     const limits = { organization: 1 };
     const forged = { ...company.apiKey, secret_key: 'guessed' };
     for (let round = 0; round < 3; round += 1) {
-      expect((await signed(forged).get('/accounts', sending(limits))).status).toBe(401);
+      expect((await signed(forged).get('/accounts', makeRequest(limits))).status).toBe(401);
     }
-    expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
+    expect((await signed(company.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
   });
 
   it('are checked before permissions and validation', async () => {
     const { as } = await aUser(company);
-    const { env } = sending({ principal: 1 });
+    const { env } = makeRequest({ principal: 1 });
     expect((await as.get('/v1/managed-tables', { env })).status).toBe(403);
     expect((await as.get('/v1/managed-tables', { env })).status).toBe(429);
   });

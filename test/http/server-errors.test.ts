@@ -13,7 +13,7 @@ afterEach(() => vi.restoreAllMocks());
 const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 
 /** Sends a request, and gives the lines of errors that it left. */
-async function linesOf(send: () => Promise<ApiResponse>) {
+async function collectErrorLines(send: () => Promise<ApiResponse>) {
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   written.mockClear();
   const answer = await send();
@@ -23,7 +23,7 @@ async function linesOf(send: () => Promise<ApiResponse>) {
 
 it('the log reports a company’s unreachable Postgres once, with the cause and the request id', async () => {
   const tableId = await aTable(company.as, 'out_of_reach', [column('a')]);
-  const { answer, lines, texts } = await linesOf(() =>
+  const { answer, lines, texts } = await collectErrorLines(() =>
     company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE }),
   );
   expect(answer.status).toBe(503);
@@ -44,7 +44,9 @@ it('the log reports a company’s unreachable Postgres once, with the cause and 
 it('the log has the reason why Neon did not create a database', async () => {
   const { as } = await aCompany();
   const away = { NEON_API_URL: 'http://127.0.0.1:1/api/v2' };
-  const { answer, lines, texts } = await linesOf(() => as.post('/v1/managed-tables/provision', { env: away }));
+  const { answer, lines, texts } = await collectErrorLines(() =>
+    as.post('/v1/managed-tables/provision', { env: away }),
+  );
   expect(answer.status).toBe(503);
   expect(lines).toMatchObject([
     {
@@ -67,12 +69,12 @@ it('the log has a line for an answer of 500, and for a 503 that the handler itse
   };
   const headers = { authorization: `Bearer ${company.token}` };
   const CONTROL_DB = { ...failing, withSession: () => failing } as unknown as string;
-  const unknown = await linesOf(() => call('GET', '/v1/auth/me', { headers, env: { CONTROL_DB } }));
+  const unknown = await collectErrorLines(() => call('GET', '/v1/auth/me', { headers, env: { CONTROL_DB } }));
   expect(unknown.answer.status).toBe(500);
   expect(unknown.lines).toMatchObject([{ event: 'request_failed', status: 500, route: '/v1/auth/me' }]);
   expect(unknown.texts[0]).toContain('D1_ERROR: away');
 
-  const health = await linesOf(() => call('GET', '/health', { env: { CONTROL_DB } }));
+  const health = await collectErrorLines(() => call('GET', '/health', { env: { CONTROL_DB } }));
   expect(health.answer.status).toBe(503);
   const [cause, line] = health.lines;
   expect(cause).toMatchObject({ event: 'part_broken', part: 'control_database' });
@@ -80,7 +82,7 @@ it('the log has a line for an answer of 500, and for a 503 that the handler itse
 });
 
 it('the log has no line for a caller’s error (404)', async () => {
-  const { answer, lines } = await linesOf(() => company.as.get(`/v1/managed-tables/${'f'.repeat(24)}`));
+  const { answer, lines } = await collectErrorLines(() => company.as.get(`/v1/managed-tables/${'f'.repeat(24)}`));
   expect([answer.status, lines]).toEqual([404, []]);
 });
 

@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, aMember, CONTEXTS_PATH } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
 import type { Caller } from '../support/api.ts';
-import { aConsoleGroup, enter, groupInput, permissionInput, policyInput } from '../support/console.ts';
+import {
+  addToGroups,
+  createConsoleGroup,
+  makeGroupInput,
+  makePermissionInput,
+  makePolicyInput,
+} from '../support/console.ts';
 import { allow, aServiceAccount, must, signed, aUser as unboundUser } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard } from '../visualizations/support.ts';
@@ -31,10 +37,10 @@ beforeAll(async () => {
   dashboard = (await aDashboard(asOwner, []))._id;
   anotherDashboard = (await aDashboard(asOwner, []))._id;
   context = (await aContext(company)).id;
-  group = (await aConsoleGroup(company))._id;
+  group = (await createConsoleGroup(company))._id;
 });
 
-const aPerson = async (name: string) => {
+const createPerson = async (name: string) => {
   const { id } = await aUser(company);
   await must(asOwner.put(`/v1/users/${id}`, { json: { name } }));
   return id;
@@ -42,19 +48,19 @@ const aPerson = async (name: string) => {
 let slugs = 0;
 
 const LISTS: Record<string, Sorted> = {
-  users: { make: aPerson, path: () => '/v1/users', standard: '-created_at' },
+  users: { make: createPerson, path: () => '/v1/users', standard: '-created_at' },
   groups: {
-    make: (name) => must(asOwner.post('/v1/groups', { json: groupInput({ name }) })),
+    make: (name) => must(asOwner.post('/v1/groups', { json: makeGroupInput({ name }) })),
     path: () => '/v1/groups',
     standard: '-created_at',
   },
   policies: {
-    make: (name) => must(asOwner.post('/v1/policies', { json: policyInput([allow('users:list')], { name }) })),
+    make: (name) => must(asOwner.post('/v1/policies', { json: makePolicyInput([allow('users:list')], { name }) })),
     path: () => '/v1/policies',
     standard: 'created_at',
   },
   permissions: {
-    make: (name) => must(asOwner.post('/v1/permissions', { json: permissionInput(company, { name }) })),
+    make: (name) => must(asOwner.post('/v1/permissions', { json: makePermissionInput(company, { name }) })),
     path: () => '/v1/permissions',
     standard: '-created_at',
   },
@@ -64,7 +70,8 @@ const LISTS: Record<string, Sorted> = {
     standard: '-created_at',
   },
   'members of a context': {
-    make: async (name) => aMember(asOwner, context, { member_type: 'internal_user', member_id: await aPerson(name) }),
+    make: async (name) =>
+      aMember(asOwner, context, { member_type: 'internal_user', member_id: await createPerson(name) }),
     path: () => `${CONTEXTS_PATH}/${context}/members`,
     standard: 'created_at',
   },
@@ -90,20 +97,20 @@ const NAMES = ['Beta', 'água 100% pura', 'agua_1', 'alpha', 'Ähnlich', 'beta',
 // A policy's name is part of an ARN, a share's or person's may be the same twice.
 const UNIQUE = new Set(['groups', 'policies']);
 
-const idOf = (shown: Shown) => (shown._id ?? shown.id) as string;
-const inAnyCase = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+const readId = (shown: Shown) => (shown._id ?? shown.id) as string;
+const swapLetterCase = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 const compare = <T extends number | string>(one: T, other: T) => (one < other ? -1 : one > other ? 1 : 0);
 
 /** In the order of a field, ties by id. */
-function ordered(records: Shown[], sortBy: string): string[] {
+function sortRecords(records: Shown[], sortBy: string): string[] {
   const field = sortBy.replace('-', '');
-  const key = (shown: Shown) => inAnyCase(shown[field] ?? '');
-  const sorted = records.toSorted((one, other) => compare(key(one), key(other)) || compare(idOf(one), idOf(other)));
-  return (sortBy.startsWith('-') ? sorted.reverse() : sorted).map(idOf);
+  const key = (shown: Shown) => swapLetterCase(shown[field] ?? '');
+  const sorted = records.toSorted((one, other) => compare(key(one), key(other)) || compare(readId(one), readId(other)));
+  return (sortBy.startsWith('-') ? sorted.reverse() : sorted).map(readId);
 }
 
 /** Every record of a list, page by page. */
-async function walk(path: string, query: Record<string, string>, perPage: number) {
+async function readAllPages(path: string, query: Record<string, string>, perPage: number) {
   const records: Shown[] = [];
   for (let page = 1; ; page += 1) {
     const asked = new URLSearchParams({ ...query, page: String(page), per_page: String(perPage) });
@@ -148,14 +155,14 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
   });
 
   it('is sorted as asked for, ties by id, on pages that hold every record once', async () => {
-    const all = await walk(path(), {}, 100);
+    const all = await readAllPages(path(), {}, 100);
     for (const sortBy of ['name', '-name', 'created_at', '-created_at']) {
-      const sorted = (await walk(path(), { sort_by: sortBy }, 4)).map(idOf);
-      expect([sortBy, sorted]).toEqual([sortBy, ordered(all, sortBy)]);
+      const sorted = (await readAllPages(path(), { sort_by: sortBy }, 4)).map(readId);
+      expect([sortBy, sorted]).toEqual([sortBy, sortRecords(all, sortBy)]);
     }
-    expect(all.map(idOf)).toEqual(ordered(all, standard));
-    const found = await walk(path(), { search: 'a', sort_by: 'name' }, 2);
-    expect(found.map(idOf)).toEqual(ordered(found, 'name'));
+    expect(all.map(readId)).toEqual(sortRecords(all, standard));
+    const found = await readAllPages(path(), { search: 'a', sort_by: 'name' }, 2);
+    expect(found.map(readId)).toEqual(sortRecords(found, 'name'));
   });
 
   it.each(['', 'id', '--name', 'NAME', 'name,created_at', 'password_hash'])('refuses sort_by=%j', async (field) => {
@@ -167,7 +174,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
 
 describe('the list of users', () => {
   const ids = async (query: string): Promise<string[]> =>
-    (await must(asOwner.get(`/v1/users?per_page=100&${query}`))).records.map(idOf);
+    (await must(asOwner.get(`/v1/users?per_page=100&${query}`))).records.map(readId);
 
   it('is searched by email too', async () => {
     const { id, email } = await aUser(company);
@@ -176,7 +183,7 @@ describe('the list of users', () => {
 
   it('is sorted by email and by the last sign-in', async () => {
     const { records } = await must(asOwner.get('/v1/users?per_page=100'));
-    expect(await ids('sort_by=email')).toEqual(ordered(records, 'email'));
+    expect(await ids('sort_by=email')).toEqual(sortRecords(records, 'email'));
     const { id } = await unboundUser(company);
     const latest = await ids('sort_by=-last_login_at');
     expect(latest.at(-1)).toBe(id);
@@ -187,13 +194,13 @@ describe('the list of users', () => {
     const [invited] = [
       await must(asOwner.post('/v1/users/invite', { json: { email: `narrow@${company.slug}.test` } })),
     ];
-    const [inactive, active] = [await aPerson('Narrow inactive'), await aPerson('Narrow active')];
+    const [inactive, active] = [await createPerson('Narrow inactive'), await createPerson('Narrow active')];
     await must(asOwner.post(`/v1/users/${inactive}/deactivate`));
-    for (const id of [invited._id, inactive, active]) await enter(company, id, group);
+    for (const id of [invited._id, inactive, active]) await addToGroups(company, id, group);
     const narrowed = async (query: string) => {
       const { total, records } = await must(asOwner.get(`/v1/users?per_page=100&${query}`));
       expect(records).toHaveLength(total);
-      return records.map(idOf).toSorted();
+      return records.map(readId).toSorted();
     };
     expect(await narrowed(`group_id=${group}`)).toEqual([invited._id, inactive, active].toSorted());
     expect(await narrowed(`group_id=${group}&status=invited`)).toEqual([invited._id]);
@@ -208,8 +215,8 @@ describe('the list of users', () => {
 
   it('is empty when it is filtered by a group of another company', async () => {
     const other = await aProvisionedCompany();
-    const theirs = await aConsoleGroup(other);
-    await enter(other, (await aUser(other)).id, theirs._id);
+    const theirs = await createConsoleGroup(other);
+    await addToGroups(other, (await aUser(other)).id, theirs._id);
     expect(await ids(`group_id=${theirs._id}`)).toEqual([]);
   });
 });
@@ -218,10 +225,10 @@ describe('the members of a group', () => {
   const members = async (id: string, query = '') => must(asOwner.get(`/v1/groups/${id}/members?per_page=100${query}`));
 
   it('are users and service accounts, sorted by name, in pages', async () => {
-    const { _id } = await aConsoleGroup(company);
-    const [zoe, ana, Bea] = [await aPerson('zoe'), await aPerson('Ana'), await aPerson('Bea')];
+    const { _id } = await createConsoleGroup(company);
+    const [zoe, ana, Bea] = [await createPerson('zoe'), await createPerson('Ana'), await createPerson('Bea')];
     const robot = await aServiceAccount(company);
-    for (const id of [zoe, ana, Bea]) await enter(company, id, _id);
+    for (const id of [zoe, ana, Bea]) await addToGroups(company, id, _id);
     const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
     await must(signed(company.apiKey).post(`/groups/${_id}/bindings`, { json }));
     const { total, quantity, records } = await members(_id);
@@ -255,7 +262,7 @@ describe('the members of a group', () => {
 
   it('are answered 404 for a group of another company, or one that does not exist', async () => {
     const other = await aProvisionedCompany();
-    for (const id of [(await aConsoleGroup(other))._id, '0'.repeat(24), '%00']) {
+    for (const id of [(await createConsoleGroup(other))._id, '0'.repeat(24), '%00']) {
       const { status, body } = await asOwner.get(`/v1/groups/${id}/members`);
       expect([status, body.error]).toEqual([404, 'GROUP_NOT_FOUND']);
     }
@@ -265,7 +272,7 @@ describe('the members of a group', () => {
     ['service-accounts:GetServiceAccount', 'service-accounts', 'service-account'],
     ['users:list_integration_users', 'users', 'user'],
   ])('do not include a service account that a Deny of %s hides from the caller', async (action, service, type) => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     const robot = await aServiceAccount(company);
     const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
     await must(signed(company.apiKey).post(`/groups/${_id}/bindings`, { json }));

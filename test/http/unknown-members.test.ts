@@ -6,12 +6,12 @@ import { knownMembers, unknownMembers } from '../../src/kernel/members.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { call } from '../support/api.ts';
-import { aConsoleGroup } from '../support/console.ts';
+import { createConsoleGroup } from '../support/console.ts';
 import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aFile, confirm, upload, waiting } from '../uploads/support.ts';
+import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
 
-const pathsOf = (schema: z.ZodType, value: unknown) =>
+const listPaths = (schema: z.ZodType, value: unknown) =>
   Array.from(unknownMembers(schema, value), ({ path }) => path.join('.'));
 
 describe('body members that a schema does not have', () => {
@@ -42,7 +42,7 @@ describe('body members that a schema does not have', () => {
     ],
     ['a value that is no object', 'text', []],
   ])('are found: %s', (_what, value, expected) => {
-    expect(pathsOf(schema, value)).toEqual(expected);
+    expect(listPaths(schema, value)).toEqual(expected);
   });
 
   /** Kinds of schemas that `unknownMembers` looks into, or that hold no members. */
@@ -83,7 +83,7 @@ describe('body members that a schema does not have', () => {
       'pipe',
     ];
     expect(kindsIn(body).filter((kind) => !KINDS.has(kind) && !WRAPPERS.includes(kind))).toEqual([]);
-    const isOpen = pathsOf(body, { unheard_of: 1 }).length === 0;
+    const isOpen = listPaths(body, { unheard_of: 1 }).length === 0;
     expect([route, isOpen]).toEqual([route, OPEN.includes(route)]);
   });
 
@@ -107,7 +107,7 @@ describe('a record that is read and sent back in a PUT', () => {
   }) => [status, ...(body.details ?? []).map(({ field, reason, message }) => `${field}: ${reason}: ${message}`)];
 
   it('is accepted with changed fields that the route sets, and its other fields stay as they were', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
     const read = await must(company.as.get(path));
     const { status, body } = await company.as.put(path, { json: { ...read, name: 'Another name' } });
@@ -115,7 +115,7 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('is accepted with other timestamps, which are ignored', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
     const read = await must(company.as.get(path));
     const json = { ...read, updated_at: '2001-01-01T00:00:00.000Z', created_at: null };
@@ -179,7 +179,7 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('has its read-only fields refused as unknown if the caller may not read it', async () => {
-    const { _id } = await aConsoleGroup(company);
+    const { _id } = await createConsoleGroup(company);
     const { as: editor } = await aUser(company, { can: ['groups:update'] });
     const json = { name: 'Changed', company_id: company.id };
     expect(detailsOf(await editor.put(`/v1/groups/${_id}`, { json }))).toEqual([
@@ -213,10 +213,10 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('is accepted as the inferred schema of an upload, with the evidence of its columns', async () => {
-    const jobId = await upload(company, [aFile('cities.csv', 'city,people\nRio,6\nOslo,1\n')]);
-    const job = await waiting(company, jobId);
+    const jobId = await uploadFiles(company, [makeFile('cities.csv', 'city,people\nRio,6\nOslo,1\n')]);
+    const job = await waitForAnalysis(company, jobId);
     const { suggested_table_name: display_name, ...schema } = job.inferred_schema;
-    const refused = await confirm(company, jobId, { display_name, ...schema, sample_rows: [] });
+    const refused = await confirmJob(company, jobId, { display_name, ...schema, sample_rows: [] });
     expect([refused.status, refused.body.details[0].field]).toEqual([422, 'sample_rows']);
     // Who may not look at the values of the files is shown other evidence than whoever has read it.
     const { as: uploader } = await aUser(company, { can: ['managed-tables:upload'] });

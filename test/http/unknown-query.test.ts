@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 /** Who may do anything, by the credential of a route. */
-const callerFor = ({ access }: Contract, credential: Credential): Caller => {
+const chooseCaller = ({ access }: Contract, credential: Credential): Caller => {
   if (credential === 'directory') return withSecret({ key: company.apiKey });
   return ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
 };
@@ -29,14 +29,14 @@ const routes = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 
 /** Pages, what others make the addresses for, and what monitors and browsers ask for with parameters of their own. */
-const mayBeOpen = ({ path, returns }: Contract): boolean =>
+const mayIgnoreParameters = ({ path, returns }: Contract): boolean =>
   'raw' in returns || ['/', '/health', '/openapi.json'].includes(path) || /^\/\.well-known\/|\/callback$/.test(path);
 
 const IN_WORDS = expect.stringContaining("'surprise'");
 
 describe('a query parameter that the route does not have', () => {
   it('is refused on every route but pages, callbacks, metadata and health', () => {
-    const open = routes.filter(({ contract }) => contract.openQuery && !mayBeOpen(contract));
+    const open = routes.filter(({ contract }) => contract.openQuery && !mayIgnoreParameters(contract));
     expect(open.map(({ route }) => route)).toEqual([]);
   });
 
@@ -53,7 +53,7 @@ describe('a query parameter that the route does not have', () => {
     const address = `${path.replaceAll(/\{\w+\}/g, 'f'.repeat(24))}${query}`;
     const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
     if (access === 'operator') return call(method.toUpperCase(), address, operator);
-    return callerFor(contract, credential)[method](address);
+    return chooseCaller(contract, credential)[method](address);
   };
 
   it.each(asked)('is refused with its name by $route', async (route) => {

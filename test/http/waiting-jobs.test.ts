@@ -4,19 +4,19 @@ import { createClient, withKey } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aPublished, aReader } from '../data-api/support.ts';
-import { aJobRunner, concepts, newConcept } from '../knowledge/jobs.ts';
-import { proposal } from '../knowledge/model.ts';
-import { aConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { answerConcepts, createJobRunner, makeConceptCandidate } from '../knowledge/jobs.ts';
+import { makeProposal } from '../knowledge/model.ts';
+import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { type ApiResponse, BASE_URL, bearer, type Caller } from '../support/api.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
 import { connectionsOf, openConnections, rivalsBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, deliver, upload } from '../uploads/support.ts';
+import { createHeldQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
 
-const operator = bearer(env.PLATFORM_ADMIN_TOKEN as string);
+const operator = createCaller(env.PLATFORM_ADMIN_TOKEN as string);
 let company: Company;
 let reader: ServiceAccount;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
   await must(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
   await aTable(as, 'orders', [column('total', 'decimal')]);
-  await aConcept(as, { type: 'entity_hint' });
+  await createConcept(as, { type: 'entity_hint' });
 });
 
 /** A job that stands still until the test changes it. */
@@ -46,36 +46,41 @@ interface Kind {
   asks: 'control' | 'company';
 }
 
-async function anUploadJob(): Promise<Job & { id: string }> {
-  const queue = aHeldQueue();
-  const id = await upload(company, [aFile('n.csv', 'n\n1\n')], queue);
-  const change = () => deliver(queue.messages.shift() as JobMessage, queue.env);
+async function createUploadJob(): Promise<Job & { id: string }> {
+  const queue = createHeldQueue();
+  const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], queue);
+  const change = () => deliverMessage(queue.messages.shift() as JobMessage, queue.env);
   return { id, path: `/v1/managed-tables/upload-jobs/${id}`, by: company.as, change };
 }
 
-async function aDataJob(): Promise<Job & { slug: string }> {
+async function createDataJob(): Promise<Job & { slug: string }> {
   const { slug } = await aPublished(company, 'SELECT 1 AS one');
-  const { messages, env } = aHeldQueue();
+  const { messages, env } = createHeldQueue();
   const held = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json: {}, env: held }));
-  return { slug, path: `/data/jobs/${job_id}`, by: reader.as, change: () => deliver(messages.shift() as JobMessage) };
+  return {
+    slug,
+    path: `/data/jobs/${job_id}`,
+    by: reader.as,
+    change: () => deliverMessage(messages.shift() as JobMessage),
+  };
 }
 
 /** An export of a company of its own: one has one at a time. */
-async function anExport(by?: Caller): Promise<Job> {
+async function createExport(by?: Caller): Promise<Job> {
   const owner = await aCompany();
   const path = by ? `/admin/organizations/${owner.id}/exports` : '/v1/company/exports';
-  const { messages, env } = aHeldQueue();
+  const { messages, env } = createHeldQueue();
   const held = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { export_id } = await must((by ?? owner.as).post(path, { env: held }));
-  const change = () => deliver(messages.shift() as JobMessage, held);
+  const change = () => deliverMessage(messages.shift() as JobMessage, held);
   return { path: `${path}/${export_id}`, by: by ?? owner.as, change };
 }
 
 /** A job of knowledge, read at one of its addresses. */
-async function aKnowledgeJob(at: string, start: string, json: object): Promise<Job> {
+async function createKnowledgeJob(at: string, start: string, json: object): Promise<Job> {
   const { as } = company;
-  const runner = await aJobRunner(as, concepts(newConcept('Churn')));
+  const runner = await createJobRunner(as, answerConcepts(makeConceptCandidate('Churn')));
   const { _id } = await must(as.post(`${KNOWLEDGE_PATH}${start}`, { json, env: runner.env }));
   const change = () => must(as.post(`${KNOWLEDGE_PATH}/jobs/${_id}/cancel`));
   return { path: `${KNOWLEDGE_PATH}${at}/${_id}`, by: as, change };
@@ -87,22 +92,22 @@ const KINDS: Kind[] = [
   {
     name: 'an upload job',
     route: '/v1/managed-tables/upload-jobs/{jobId}',
-    make: anUploadJob,
+    make: createUploadJob,
     look: /xmin/,
     asks: 'company',
   },
-  { name: 'a job of the Data API', route: '/data/jobs/{job_id}', make: aDataJob, ...CONTROL },
-  { name: 'an export', route: '/v1/company/exports/{export_id}', make: () => anExport(), ...CONTROL },
+  { name: 'a job of the Data API', route: '/data/jobs/{job_id}', make: createDataJob, ...CONTROL },
+  { name: 'an export', route: '/v1/company/exports/{export_id}', make: () => createExport(), ...CONTROL },
   {
     name: 'an export, read by the operator',
     route: '/admin/organizations/{id}/exports/{export_id}',
-    make: () => anExport(operator),
+    make: () => createExport(operator),
     ...CONTROL,
   },
   {
     name: 'a generation of concepts',
     route: `${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`,
-    make: () => aKnowledgeJob('/concepts/generation/jobs', '/concepts/generation/jobs', {}),
+    make: () => createKnowledgeJob('/concepts/generation/jobs', '/concepts/generation/jobs', {}),
     ...CONTROL,
   },
   {
@@ -110,7 +115,7 @@ const KINDS: Kind[] = [
     route: `${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`,
     async make() {
       const { connection_id } = (await company.as.get('/v1/managed-tables/status')).body;
-      return aKnowledgeJob('/ontology/generation/jobs', '/ontology/generation/jobs', { connection_id });
+      return createKnowledgeJob('/ontology/generation/jobs', '/ontology/generation/jobs', { connection_id });
     },
     ...CONTROL,
   },
@@ -118,14 +123,17 @@ const KINDS: Kind[] = [
     name: 'an enrichment',
     route: `${KNOWLEDGE_PATH}/jobs/{id}`,
     make: async () =>
-      aKnowledgeJob('/jobs', '/jobs/enrich', { target_type: 'concept', target_ids: [await aConcept(company.as)] }),
+      createKnowledgeJob('/jobs', '/jobs/enrich', {
+        target_type: 'concept',
+        target_ids: [await createConcept(company.as)],
+      }),
     ...CONTROL,
   },
 ];
 
-const tagOf = ({ headers }: ApiResponse): string => headers.get('etag') as string;
+const readTag = ({ headers }: ApiResponse): string => headers.get('etag') as string;
 
-const waitingAt = (path: string, wait: number | string) => `${path}?wait=${wait}`;
+const makeWaitingPath = (path: string, wait: number | string) => `${path}?wait=${wait}`;
 
 interface Watched {
   answer: ApiResponse;
@@ -147,35 +155,35 @@ async function waitWith(
   };
   const headers = { 'if-none-match': tag };
   if (asks === 'control') {
-    const { env } = rivalBefore(look, meet, Number.POSITIVE_INFINITY);
-    return { answer: await by.get(waitingAt(path, wait), { headers, env }), looks };
+    const { env } = createRivalEnv(look, meet, Number.POSITIVE_INFINITY);
+    return { answer: await by.get(makeWaitingPath(path, wait), { headers, env }), looks };
   }
   const { outcomes } = await rivalsBeforeStatement(
     company.id,
     look,
     rivals.map(() => meet),
   );
-  const answer = await by.get(waitingAt(path, wait), { headers });
+  const answer = await by.get(makeWaitingPath(path, wait), { headers });
   await outcomes;
   return { answer, looks };
 }
 
-const nothing = async () => {};
+const doNothing = async () => {};
 
-const callerOf = (route: string): Caller =>
+const chooseCaller = (route: string): Caller =>
   route.startsWith('/data/') ? signed(company.apiKey) : route.startsWith('/admin/') ? operator : company.as;
 
 /** The path of a job, of the company where that is named. */
-const pathOf = (route: string, id: string): string =>
+const makeJobPath = (route: string, id: string): string =>
   route.replace('{id}/exports', `${company.id}/exports`).replace(/\{\w+\}$/, id);
 
 /** The environment with the queries of the control database counted that fit. */
-function counting(look: RegExp) {
+function createCountingEnv(look: RegExp) {
   let looks = 0;
   const counted = async () => {
     looks += 1;
   };
-  return { env: rivalBefore(look, counted, Number.POSITIVE_INFINITY).env, count: () => looks };
+  return { env: createRivalEnv(look, counted, Number.POSITIVE_INFINITY).env, count: () => looks };
 }
 
 describe('a GET of a job with `wait`', () => {
@@ -190,36 +198,36 @@ describe('a GET of a job with `wait`', () => {
     it('is answered at the poll that finds a change', async () => {
       const job = await kind.make();
       const before = await job.by.get(job.path);
-      const { answer, looks } = await waitWith(kind, job, tagOf(before), [nothing, nothing, job.change]);
+      const { answer, looks } = await waitWith(kind, job, readTag(before), [doNothing, doNothing, job.change]);
       expect([answer.status, looks]).toEqual([200, 3]);
       expect(answer.body.status).not.toBe(before.body.status);
-      expect(tagOf(answer)).not.toBe(tagOf(before));
-      expect(tagOf(answer)).toBe(tagOf(await job.by.get(job.path)));
+      expect(readTag(answer)).not.toBe(readTag(before));
+      expect(readTag(answer)).toBe(readTag(await job.by.get(job.path)));
     });
 
     it('is answered 304 when nothing has changed in that time', async () => {
       const { path, by, change } = await kind.make();
-      const tag = tagOf(await by.get(path));
+      const tag = readTag(await by.get(path));
       const beganAt = Date.now();
-      const answer = await by.get(waitingAt(path, 1), { headers: { 'if-none-match': tag } });
-      expect([answer.status, tagOf(answer), answer.body]).toEqual([304, tag, '']);
+      const answer = await by.get(makeWaitingPath(path, 1), { headers: { 'if-none-match': tag } });
+      expect([answer.status, readTag(answer), answer.body]).toEqual([304, tag, '']);
       expect(Date.now() - beganAt).toBeGreaterThanOrEqual(999);
       await change();
     });
 
     it('is answered at once without If-None-Match, or with that of another version or "*"', async () => {
       const { path, by, change } = await kind.make();
-      const tag = tagOf(await by.get(path));
+      const tag = readTag(await by.get(path));
       for (const [named, status, looks] of [
         [undefined, 200, 0],
         ['no tag', 200, 1],
         ['"another"', 200, 1],
         ['*', 304, 0],
       ] as const) {
-        const { env, count } = counting(kind.look);
+        const { env, count } = createCountingEnv(kind.look);
         const headers: Record<string, string> = named === undefined ? {} : { 'if-none-match': named };
-        const answer = await by.get(waitingAt(path, 25), { headers, env });
-        expect([named, answer.status, tagOf(answer)]).toEqual([named, status, tag]);
+        const answer = await by.get(makeWaitingPath(path, 25), { headers, env });
+        expect([named, answer.status, readTag(answer)]).toEqual([named, status, tag]);
         // Who waits looks more than once.
         expect(count()).toBe(kind.asks === 'control' ? looks : 0);
       }
@@ -237,18 +245,18 @@ describe('a GET of a job with `wait`', () => {
         told: { reason: 'type', message: 'must be a whole number from 1 to 25', limits: { min: 1, max: 25 } },
       })),
     ])('is refused for the value "$value", with its limits', async ({ value, told }) => {
-      const by = callerOf(kind.route);
-      const path = pathOf(kind.route, 'f'.repeat(24));
-      const { status, body } = await by.get(waitingAt(path, encodeURIComponent(value)), {
+      const by = chooseCaller(kind.route);
+      const path = makeJobPath(kind.route, 'f'.repeat(24));
+      const { status, body } = await by.get(makeWaitingPath(path, encodeURIComponent(value)), {
         headers: { 'accept-language': 'en' },
       });
       expect([status, body.details]).toEqual([422, [{ field: 'wait', ...told }]]);
     });
 
     it('is answered 404 for an unknown job and for an invalid id', async () => {
-      const by = callerOf(kind.route);
+      const by = chooseCaller(kind.route);
       for (const id of ['f'.repeat(24), 'nobody', '%00']) {
-        const path = waitingAt(pathOf(kind.route, id), 25);
+        const path = makeWaitingPath(makeJobPath(kind.route, id), 25);
         expect((await by.get(path, { headers: { 'if-none-match': '"a"' } })).status).toBe(404);
       }
     });
@@ -256,30 +264,30 @@ describe('a GET of a job with `wait`', () => {
 
   it('is answered when the progress of the job changes', async () => {
     const { as } = company;
-    const runner = await aJobRunner(as, proposal({ tags: ['better'] }), proposal({ tags: ['better'] }));
-    const json = { target_type: 'concept', target_ids: [await aConcept(as), await aConcept(as)] };
+    const runner = await createJobRunner(as, makeProposal({ tags: ['better'] }), makeProposal({ tags: ['better'] }));
+    const json = { target_type: 'concept', target_ids: [await createConcept(as), await createConcept(as)] };
     const { _id } = await must(as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
     const path = `${KNOWLEDGE_PATH}/jobs/${_id}`;
     const next = () => runner.deliver(runner.messages.shift() as JobMessage);
     await next();
     const before = await as.get(path);
-    const { answer } = await waitWith(CONTROL, { path, by: as }, tagOf(before), [nothing, next]);
+    const { answer } = await waitWith(CONTROL, { path, by: as }, readTag(before), [doNothing, next]);
     expect([before.body.processed_count, answer.body.processed_count]).toEqual([1, 2]);
   });
 
   it('is answered 304 when only the link to the result is new', async () => {
-    const { path, change, by } = await aDataJob();
+    const { path, change, by } = await createDataJob();
     await change();
     const [first, second] = [await by.get(path), await by.get(path)];
     expect(second.body.url).not.toBe(first.body.url);
-    expect(tagOf(second)).toBe(tagOf(first));
-    const headers = { 'if-none-match': tagOf(first) };
-    expect((await by.get(waitingAt(path, 1), { headers })).status).toBe(304);
+    expect(readTag(second)).toBe(readTag(first));
+    const headers = { 'if-none-match': readTag(first) };
+    expect((await by.get(makeWaitingPath(path, 1), { headers })).status).toBe(304);
   });
 });
 
 it('the client of the API can wait for a change of a job', async () => {
-  const job = await aDataJob();
+  const job = await createDataJob();
   const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
     const execution = createExecutionContext();
     const response = await worker.fetch(new Request(input as RequestInfo, init), env, execution);
@@ -303,7 +311,7 @@ it('the client of the API can wait for a change of a job', async () => {
 describe('a caller who waits for a job', () => {
   /** Takes the access away, then changes the job, just before a look. */
   const revokedBefore = (revoke: () => Promise<unknown>, change: () => Promise<unknown>) => [
-    nothing,
+    doNothing,
     async () => {
       await revoke();
       await change();
@@ -311,32 +319,32 @@ describe('a caller who waits for a job', () => {
   ];
 
   it('gets no change that follows the end of the session', async () => {
-    const job = await anUploadJob();
+    const job = await createUploadJob();
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
     const own = { path: job.path, by: as };
-    const tag = tagOf(await as.get(job.path));
+    const tag = readTag(await as.get(job.path));
     const end = () => must(company.as.post(`/v1/users/${id}/deactivate`));
     const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(end, job.change));
     expect(answer.status).toBe(401);
   });
 
   it('gets no change of a table that was denied meanwhile', async () => {
-    const queue = aHeldQueue();
+    const queue = createHeldQueue();
     const tableId = await aTable(company.as, 'denied_since', [column('n', 'integer')]);
-    const jobId = await upload(company, [aFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
+    const jobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
     const own = { path: `/v1/managed-tables/upload-jobs/${jobId}`, by: as };
-    const tag = tagOf(await as.get(own.path));
+    const tag = readTag(await as.get(own.path));
     const deny = () => denyTo(id, 'managed-tables:list', `arn:svc:managed-tables::${company.id}:table/${tableId}`);
-    const change = () => deliver(queue.messages.shift() as JobMessage, queue.env);
+    const change = () => deliverMessage(queue.messages.shift() as JobMessage, queue.env);
     const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, change));
     expect(answer.status).toBe(403);
   });
 
   it('gets no change that follows a Deny of the permission', async () => {
-    const job = await anUploadJob();
+    const job = await createUploadJob();
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
-    const tag = tagOf(await as.get(job.path));
+    const tag = readTag(await as.get(job.path));
     const deny = () => denyTo(id, 'managed-tables:list', '*');
     const own = { path: job.path, by: as };
     const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, job.change));
@@ -344,21 +352,21 @@ describe('a caller who waits for a job', () => {
   });
 
   it.each(['a key', 'a token'])('gets no change that follows the end of %s', async (credential) => {
-    const job = await aDataJob();
+    const job = await createDataJob();
     const other = await aReader(company, 'data_api:get_job');
     const own = { path: job.path, by: credential === 'a key' ? other.as : await withServiceToken(other) };
-    const tag = tagOf(await own.by.get(job.path));
+    const tag = readTag(await own.by.get(job.path));
     const end = () => must(signed(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
     const { answer } = await waitWith(CONTROL, own, tag, revokedBefore(end, job.change));
     expect(answer.status).toBe(401);
   });
 
   it('is answered 401, not 304, if the key was deleted and nothing has changed', async () => {
-    const job = await aDataJob();
+    const job = await createDataJob();
     const other = await aReader(company, 'data_api:get_job');
-    const tag = tagOf(await other.as.get(job.path));
+    const tag = readTag(await other.as.get(job.path));
     const end = () => must(signed(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
-    const { answer } = await waitWith(CONTROL, { ...job, by: other.as }, tag, [nothing, end], 2);
+    const { answer } = await waitWith(CONTROL, { ...job, by: other.as }, tag, [doNothing, end], 2);
     expect(answer.status).toBe(401);
   });
 
@@ -376,12 +384,12 @@ describe('a caller who waits for a job', () => {
   };
 
   it('keeps no connection to the database open while waiting', async () => {
-    const job = await anUploadJob();
-    const tag = tagOf(await job.by.get(job.path));
+    const job = await createUploadJob();
+    const tag = readTag(await job.by.get(job.path));
     let isDone = false;
-    const rivals = await rivalsBeforeStatement(company.id, /xmin/, [nothing, nothing]);
+    const rivals = await rivalsBeforeStatement(company.id, /xmin/, [doNothing, doNothing]);
     const headers = { 'if-none-match': tag };
-    const waiting = job.by.get(waitingAt(job.path, 25), { headers }).finally(() => {
+    const waiting = job.by.get(makeWaitingPath(job.path, 25), { headers }).finally(() => {
       isDone = true;
     });
     await rivals.outcomes;
@@ -392,19 +400,19 @@ describe('a caller who waits for a job', () => {
   });
 
   it('shares polls with two hundred others, while other requests are answered', async () => {
-    const job = await anUploadJob();
-    const dataJob = await aDataJob();
-    const tag = tagOf(await job.by.get(job.path));
-    const dataTag = tagOf(await dataJob.by.get(dataJob.path));
-    const { env, count } = counting(/json_array\(/);
+    const job = await createUploadJob();
+    const dataJob = await createDataJob();
+    const tag = readTag(await job.by.get(job.path));
+    const dataTag = readTag(await dataJob.by.get(dataJob.path));
+    const { env, count } = createCountingEnv(/json_array\(/);
     let waits: Promise<ApiResponse>[] = [];
     let answered = 0;
     let seconds = 0;
     const opened = await connectionsOf(company.id, async () => {
       const beganAt = Date.now();
       waits = Array.from({ length: 100 }, () => [
-        job.by.get(waitingAt(job.path, 25), { headers: { 'if-none-match': tag } }),
-        dataJob.by.get(waitingAt(dataJob.path, 25), { headers: { 'if-none-match': dataTag }, env }),
+        job.by.get(makeWaitingPath(job.path, 25), { headers: { 'if-none-match': tag } }),
+        dataJob.by.get(makeWaitingPath(dataJob.path, 25), { headers: { 'if-none-match': dataTag }, env }),
       ]).flat();
       for (const wait of waits) {
         const end = () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { invite } from '../support/invite.ts';
-import { linkIn, mailTo } from '../support/mail.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { inviteUser } from '../support/invite.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -17,20 +17,20 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const tokenFor = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
+const tokenFor = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const accept = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
   call('POST', '/v1/users/accept-invitation', { json: { token, password }, ...(env && { env }) });
 const anInvited = async (teams?: string[]) => {
   const email = `invited-${++emails}@${company.slug}.test`;
-  const { user } = await invite(company, email, teams);
+  const { user } = await inviteUser(company, email, teams);
   return { email, id: user.id, token: tokenFor(email) };
 };
 const userOf = (id: string) =>
-  rowOf<{ is_active: number; teams: string }>('select is_active, password_hash, teams from users where id = ?', id);
+  selectRow<{ is_active: number; teams: string }>('select is_active, password_hash, teams from users where id = ?', id);
 
 /** Accepts an invitation, and the rival comes just before it is used up. */
 const acceptOvertaken = (token: string, rival: () => Promise<unknown>) =>
-  overtaken(/^delete from "invitations"/, rival, (env) => accept(token, 'chosen-too-late-by-far', env));
+  sendOvertaken(/^delete from "invitations"/, rival, (env) => accept(token, 'chosen-too-late-by-far', env));
 
 describe('an invitation', () => {
   it('is accepted once by two requests at the same time', async () => {
@@ -40,13 +40,13 @@ describe('an invitation', () => {
       await must(accept(token));
       hash = (await userOf(id))?.['password_hash' as 'teams'];
     });
-    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(readStatusAndCode(answer)).toEqual(DEAD);
     expect(await userOf(id)).toMatchObject({ password_hash: hash });
   });
 
   it('makes nobody active when it is sent again meanwhile', async () => {
     const { id, email, token } = await anInvited();
-    expect(statusAndCode(await acceptOvertaken(token, () => invite(company, email)))).toEqual(DEAD);
+    expect(readStatusAndCode(await acceptOvertaken(token, () => inviteUser(company, email)))).toEqual(DEAD);
     expect(await userOf(id)).toMatchObject({ is_active: 0 });
     expect((await accept(tokenFor(email))).status).toBe(200);
   });
@@ -59,28 +59,28 @@ describe('an invitation', () => {
     const rival = async () => {
       first = await must(send());
     };
-    const { status, body } = await overtaken(/^insert into "users"/, rival, send);
+    const { status, body } = await sendOvertaken(/^insert into "users"/, rival, send);
     expect([status, body._id]).toEqual([201, first._id]);
     expect((await accept(tokenFor(email))).status).toBe(200);
   });
 
   it('sets no password for somebody who becomes active meanwhile in another way', async () => {
     const { id, token } = await anInvited();
-    const answer = await acceptOvertaken(token, () => rowOf('update users set activated_at = 1 where id = ?', id));
-    expect(statusAndCode(answer)).toEqual(DEAD);
+    const answer = await acceptOvertaken(token, () => selectRow('update users set activated_at = 1 where id = ?', id));
+    expect(readStatusAndCode(answer)).toEqual(DEAD);
     expect(await userOf(id)).toMatchObject({ password_hash: null });
   });
 
   it('makes nobody active who is deleted meanwhile', async () => {
     const { id, token } = await anInvited();
     const answer = await acceptOvertaken(token, () => must(signed(company.apiKey).delete(`/users/${id}`)));
-    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(readStatusAndCode(answer)).toEqual(DEAD);
     expect(await userOf(id)).toMatchObject({ is_active: 0 });
   });
 
   it('keeps the teams of a user who accepts an earlier one meanwhile', async () => {
     const { id, email, token } = await anInvited(['first']);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "users" set "teams"/,
       () => must(accept(token)),
       (env) => company.as.post('/v1/users/invite', { json: { email, team_ids: ['0'.repeat(24)] }, env }),
@@ -91,9 +91,9 @@ describe('an invitation', () => {
 
   it('leaves the links of earlier ones working if it is not mailed', async () => {
     const { email } = await anInvited();
-    for (let mails = 1; mails < 5; mails += 1) await invite(company, email);
+    for (let mails = 1; mails < 5; mails += 1) await inviteUser(company, email);
     const last = tokenFor(email);
-    await invite(company, email);
+    await inviteUser(company, email);
     expect((await accept(last)).status).toBe(200);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from './support.ts';
+import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -9,13 +9,13 @@ beforeAll(async () => {
 });
 
 describe.each([
-  ['concept', '/concepts', (as: Company['as']) => aConcept(as)],
-  ['semantic item', '/semantic', (as: Company['as']) => anItem(as)],
-  ['node', '/ontology/nodes', (as: Company['as']) => aNode(as)],
+  ['concept', '/concepts', (as: Company['as']) => createConcept(as)],
+  ['semantic item', '/semantic', (as: Company['as']) => createItem(as)],
+  ['node', '/ontology/nodes', (as: Company['as']) => createNode(as)],
   [
     'relation',
     '/ontology/relations',
-    async (as: Company['as']) => aRelation(as, await aNode(as), 'is part of', await aNode(as)),
+    async (as: Company['as']) => createRelation(as, await createNode(as), 'is part of', await createNode(as)),
   ],
 ])('an archived %s', (_what, path, make) => {
   it('is read by its id, listed with status=archived, and not archived again', async () => {
@@ -31,7 +31,7 @@ describe.each([
       );
     expect(await listed('')).not.toContain(id);
     expect(await listed('&status=archived')).toContain(id);
-    expect(statusAndCode(await as.delete(one))).toEqual([404, expect.stringMatching(/_NOT_FOUND$/)]);
+    expect(readStatusAndCode(await as.delete(one))).toEqual([404, expect.stringMatching(/_NOT_FOUND$/)]);
     expect((await as.get(one)).status).toBe(200);
   });
 });

@@ -1,27 +1,27 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import {
-  aBomb,
-  aWordDocument,
-  aWordDocumentOf,
-  aWorkbook,
-  aWrittenWorkbook,
-  noted,
+  addByteOrderMarks,
+  formatNotedParagraph,
+  formatTable,
+  formatTextBox,
+  makeWordDocument,
+  makeWordDocumentOf,
+  makeWorkbook,
+  makeZipBomb,
   splitParagraph,
-  table,
-  textBox,
-  withByteOrderMarks,
+  writeWorkbook,
 } from './files.ts';
-import { aJobRunner, concepts, newConcept } from './jobs.ts';
-import { fieldsOf, KNOWLEDGE_PATH } from './support.ts';
+import { answerConcepts, createJobRunner, makeConceptCandidate } from './jobs.ts';
+import { KNOWLEDGE_PATH, readInvalidFields } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
 const MIB = 1024 * 1024;
 let company: Company;
 let asOwner: Company['as'];
-let runner: Awaited<ReturnType<typeof aJobRunner>>;
+let runner: Awaited<ReturnType<typeof createJobRunner>>;
 
 beforeAll(async () => {
   company = await aCompany();
@@ -31,21 +31,21 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  runner = await aJobRunner(asOwner, concepts(newConcept('A')));
+  runner = await createJobRunner(asOwner, answerConcepts(makeConceptCandidate('A')));
 });
 
 type Content = string | Uint8Array<ArrayBuffer>;
-const file = (name: string, content: Content) => new File([content], name);
+const makeFile = (name: string, content: Content) => new File([content], name);
 
-function post(fields: [string, string | File][]) {
+function postForm(fields: [string, string | File][]) {
   const form = new FormData();
   for (const [name, value] of fields) form.append(name, value);
   return asOwner.post(PATH, { body: form, env: runner.env });
 }
 
 /** The text of a file that the model is asked about. */
-async function shownOf(name: string, content: Content): Promise<string> {
-  const { status, body } = await post([['file', file(name, content)]]);
+async function readPromptText(name: string, content: Content): Promise<string> {
+  const { status, body } = await postForm([['file', makeFile(name, content)]]);
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   expect(body.file_name).toBe(name);
   await runner.run();
@@ -53,20 +53,23 @@ async function shownOf(name: string, content: Content): Promise<string> {
   return (await runner.model.asked()).map(({ messages }) => messages[1]?.content).join('\n');
 }
 
-const refused = async (name: string, content: Content): Promise<string[]> =>
-  fieldsOf(await post([['file', file(name, content)]]));
+const readRefusal = async (name: string, content: Content): Promise<string[]> =>
+  readInvalidFields(await postForm([['file', makeFile(name, content)]]));
 
 describe('the file of a generation of concepts', () => {
   it('may be a Word document', async () => {
-    const shown = await shownOf('Glossário.DOCX', aWordDocument('Churn & Ticket <médio>', 'Second paragraph.'));
+    const shown = await readPromptText(
+      'Glossário.DOCX',
+      makeWordDocument('Churn & Ticket <médio>', 'Second paragraph.'),
+    );
     expect(shown).toContain('Churn & Ticket <médio>\nSecond paragraph.');
     expect(shown).not.toContain('w:t');
   });
 
   it('may be a workbook', async () => {
-    const shown = await shownOf(
+    const shown = await readPromptText(
       'terms.xlsx',
-      aWorkbook('Terms', [
+      makeWorkbook('Terms', [
         ['term', 'count'],
         ['Churn & more', 42],
       ]),
@@ -77,23 +80,29 @@ describe('the file of a generation of concepts', () => {
   it.each([
     [
       'tables.docx',
-      aWordDocumentOf([splitParagraph('Above'), table(['Top left', 'Top right'], ['Bottom left', 'Bottom right'])]),
+      makeWordDocumentOf([
+        splitParagraph('Above'),
+        formatTable(['Top left', 'Top right'], ['Bottom left', 'Bottom right']),
+      ]),
       'Above\nTop left\nTop right\nBottom left\nBottom right\n',
     ],
-    ['text-box.docx', aWordDocumentOf([textBox('Datum plane')]), '>\nDatum plane\n\n\n</data'],
+    ['text-box.docx', makeWordDocumentOf([formatTextBox('Datum plane')]), '>\nDatum plane\n\n\n</data'],
     [
       'footnotes.docx',
-      aWordDocumentOf([noted('Ouch.', 1), noted('Again.', 2)], ['A tachyon walks into a bar.', 'Fin.']),
+      makeWordDocumentOf(
+        [formatNotedParagraph('Ouch.', 1), formatNotedParagraph('Again.', 2)],
+        ['A tachyon walks into a bar.', 'Fin.'],
+      ),
       'Ouch.\nAgain.\n\nA tachyon walks into a bar.\nFin.\n',
     ],
     [
       'marked.docx',
-      withByteOrderMarks(aWordDocument('This XML has a byte order mark.')),
+      addByteOrderMarks(makeWordDocument('This XML has a byte order mark.')),
       'This XML has a byte order mark.\n',
     ],
     [
       'written.xlsx',
-      aWrittenWorkbook({
+      writeWorkbook({
         Values: [
           ['Text', 'I am text'],
           ['Number', 3.14],
@@ -105,24 +114,24 @@ describe('the file of a generation of concepts', () => {
       'Values\nText\tI am text\nNumber\t3.14\nDate\t2016-05-17\nFormula\tI am text\n\nMore\nBEGIN\tEND',
     ],
   ])('may be written as office programs write it: %s', async (name, content, text) => {
-    expect(await shownOf(name, content)).toContain(text);
+    expect(await readPromptText(name, content)).toContain(text);
   });
 
   it.each(['terms.csv', 'terms.tsv', 'terms.txt', 'terms.md'])('may be plain text: %s', async (name) => {
-    expect(await shownOf(name, '# Açúcar,definition')).toContain('# Açúcar,definition');
+    expect(await readPromptText(name, '# Açúcar,definition')).toContain('# Açúcar,definition');
   });
 
   it('may have another encoding than UTF-8', async () => {
-    expect(await shownOf('a.txt', new Uint8Array([0x41, 0xe7, 0xfa]))).toContain('Açú');
-    expect(await shownOf('b.txt', new Uint8Array([0xff, 0xfe, 0x41, 0, 0xe7, 0]))).toContain('Aç');
-    expect(await shownOf('c.txt', `\ufeffAção`)).toContain('\nAção');
+    expect(await readPromptText('a.txt', new Uint8Array([0x41, 0xe7, 0xfa]))).toContain('Açú');
+    expect(await readPromptText('b.txt', new Uint8Array([0xff, 0xfe, 0x41, 0, 0xe7, 0]))).toContain('Aç');
+    expect(await readPromptText('c.txt', `\ufeffAção`)).toContain('\nAção');
   });
 
   it('may come with text and business domains', async () => {
-    const { status, body } = await post([
+    const { status, body } = await postForm([
       ['business_domains', 'two'],
       ['text', 'Written by hand.'],
-      ['file', file('a.txt', 'From the file.')],
+      ['file', makeFile('a.txt', 'From the file.')],
     ]);
     expect([status, body.business_domains]).toEqual([202, ['two']]);
     await runner.run();
@@ -131,24 +140,24 @@ describe('the file of a generation of concepts', () => {
   });
 
   it('may be left out, also by a form with an empty file field', async () => {
-    const { status, body } = await post([
+    const { status, body } = await postForm([
       ['business_domains', 'one'],
       ['business_domains', 'two'],
-      ['file', file('', '')],
+      ['file', makeFile('', '')],
     ]);
     expect([status, body.business_domains, body.file_name]).toEqual([202, ['one', 'two'], null]);
     await runner.run();
   });
 
   it('may have up to 10 MiB', async () => {
-    const { status, body } = await post([['file', file('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
+    const { status, body } = await postForm([['file', makeFile('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
     expect(status).toBe(202);
     expect(body.total_count).toBeGreaterThan(400);
     await asOwner.post(`${KNOWLEDGE_PATH}/jobs/${body._id}/cancel`);
-    const over = await post([['file', file('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
-    expect(statusAndCode(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    const far = await post([['file', file('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
-    expect(statusAndCode(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const over = await postForm([['file', makeFile('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
+    expect(readStatusAndCode(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const far = await postForm([['file', makeFile('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
+    expect(readStatusAndCode(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
   it.each([
@@ -158,33 +167,33 @@ describe('the file of a generation of concepts', () => {
     const body = new Uint8Array(size * MIB).fill(65);
     body.set(new TextEncoder().encode('--b then text\r\n'));
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    expect(statusAndCode(await asOwner.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
+    expect(readStatusAndCode(await asOwner.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
   });
 
   it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])(
     'is refused with the name %s',
     async (name) => {
-      expect(await refused(name, 'text')).toEqual(['file']);
+      expect(await readRefusal(name, 'text')).toEqual(['file']);
     },
   );
 
   it('is refused together with a second file', async () => {
-    const two = await post([
-      ['file', file('a.txt', 'a')],
-      ['file', file('b.txt', 'b')],
+    const two = await postForm([
+      ['file', makeFile('a.txt', 'a')],
+      ['file', makeFile('b.txt', 'b')],
     ]);
-    expect(fieldsOf(two)).toEqual(['file']);
+    expect(readInvalidFields(two)).toEqual(['file']);
   });
 
   it('is refused beside fields that the form does not have, and under another name than its own', async () => {
-    const beside = await post([
-      ['file', file('a.txt', 'a')],
-      ['other', file('b.txt', 'b')],
+    const beside = await postForm([
+      ['file', makeFile('a.txt', 'a')],
+      ['other', makeFile('b.txt', 'b')],
       ['busines_domains', 'one'],
     ]);
-    expect(fieldsOf(beside)).toEqual(['other', 'busines_domains']);
+    expect(readInvalidFields(beside)).toEqual(['other', 'busines_domains']);
     expect(beside.body.details[0]).toMatchObject({ reason: 'unknown', message: 'is not a field of this request' });
-    expect(fieldsOf(await post([['document', file('a.txt', 'a')]]))).toEqual(['document']);
+    expect(readInvalidFields(await postForm([['document', makeFile('a.txt', 'a')]]))).toEqual(['document']);
   });
 
   it.each([
@@ -193,19 +202,19 @@ describe('the file of a generation of concepts', () => {
     ['binary', 'a.txt', new Uint8Array([1, 0, 2, 0, 0, 3])],
     ['no archive', 'a.docx', 'This is no Word document.'],
     ['no archive', 'a.xlsx', 'term,count'],
-    ['a workbook named as a document', 'a.docx', aWorkbook('S', [['x']])],
-    ['a document named as a workbook', 'a.xlsx', aWordDocument('x')],
-    ['cut off', 'a.docx', aWordDocument('x'.repeat(500)).slice(0, 400)],
-    ['cut off', 'a.xlsx', aWorkbook('S', [['x']]).slice(0, 600)],
-    ['a document without words', 'a.docx', aWordDocument('', '')],
-    ['far larger when unpacked', 'a.docx', aBomb(64 * MIB)],
+    ['a workbook named as a document', 'a.docx', makeWorkbook('S', [['x']])],
+    ['a document named as a workbook', 'a.xlsx', makeWordDocument('x')],
+    ['cut off', 'a.docx', makeWordDocument('x'.repeat(500)).slice(0, 400)],
+    ['cut off', 'a.xlsx', makeWorkbook('S', [['x']]).slice(0, 600)],
+    ['a document without words', 'a.docx', makeWordDocument('', '')],
+    ['far larger when unpacked', 'a.docx', makeZipBomb(64 * MIB)],
   ] as [string, string, Content][])('is refused when it is %s: %s', async (_, name, content) => {
-    expect(await refused(name, content)).toEqual(['file']);
+    expect(await readRefusal(name, content)).toEqual(['file']);
   });
 
   it('is refused as a text field, and so is a text as a file', async () => {
-    expect(fieldsOf(await post([['file', 'terms.csv']]))).toEqual(['file']);
-    expect(fieldsOf(await post([['text', file('a.txt', 'a')]]))).toEqual(['text']);
+    expect(readInvalidFields(await postForm([['file', 'terms.csv']]))).toEqual(['file']);
+    expect(readInvalidFields(await postForm([['text', makeFile('a.txt', 'a')]]))).toEqual(['text']);
   });
 
   it('is refused in a truncated multipart body, and so is a text that is too long', async () => {
@@ -216,8 +225,8 @@ describe('the file of a generation of concepts', () => {
       env: runner.env,
     });
     expect(answer.status).toBe(400);
-    const text = await post([['text', 'x'.repeat(100_001)]]);
-    expect(fieldsOf(text)).toEqual(['text']);
+    const text = await postForm([['text', 'x'.repeat(100_001)]]);
+    expect(readInvalidFields(text)).toEqual(['text']);
   });
 
   /** Forms with a file each, whose texts are not stored until `goOn`. */
@@ -232,7 +241,7 @@ describe('the file of a generation of concepts', () => {
     const variables = { ...runner.env, FILES: { put } } as unknown as Record<string, string>;
     function begin(caller: Company['as']) {
       const form = new FormData();
-      form.append('file', file('a.txt', 'one'));
+      form.append('file', makeFile('a.txt', 'one'));
       return caller.post(PATH, { body: form, env: variables });
     }
     return held;
@@ -256,7 +265,7 @@ describe('the file of a generation of concepts', () => {
     const held = heldFiles();
     const answers = Array.from({ length: 5 }, () => held.begin(asOwner));
     const away = await Promise.race(answers);
-    expect(statusAndCode(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(readStatusAndCode(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(away.headers.get('retry-after')).toBe('5');
     held.goOn();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);

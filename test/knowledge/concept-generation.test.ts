@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AI_KEY, type Step } from '../support/ai-server.ts';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
-import { NO_MODEL, proposal } from './model.ts';
-import { aConcept, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
+import { answerConcepts, createJobRunner, listPending, makeConceptCandidate } from './jobs.ts';
+import { makeProposal, NO_MODEL } from './model.ts';
+import { createConcept, KNOWLEDGE_PATH, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/concepts/generation`;
 const DOMAINS = [
@@ -22,41 +22,41 @@ beforeEach(async () => {
   await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: DOMAINS } });
 });
 
-type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
+type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 
-async function start(runner: Workshop, json: unknown = {}): Promise<string> {
+async function startJob(runner: JobRunner, json: unknown = {}): Promise<string> {
   const { status, body } = await asOwner.post(`${PATH}/jobs`, { json, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
 /** Runs a generation to its end; answers the job. */
-async function generate(json: unknown, ...steps: Step[]) {
-  const runner = await aJobRunner(asOwner, ...steps);
-  const id = await start(runner, json);
+async function runGeneration(json: unknown, ...steps: Step[]) {
+  const runner = await createJobRunner(asOwner, ...steps);
+  const id = await startJob(runner, json);
   await runner.run();
   return runner.job(id);
 }
 
 /** Runs an enrichment of one concept to its end, with a suggestion. */
-async function enrich(id: string): Promise<void> {
-  const runner = await aJobRunner(asOwner, proposal({ tags: ['better'] }));
+async function runEnrichment(id: string): Promise<void> {
+  const runner = await createJobRunner(asOwner, makeProposal({ tags: ['better'] }));
   const json = { target_type: 'concept', target_ids: [id] };
   await must(asOwner.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
   await runner.run();
 }
 
-const namesOf = (records: { target_name: string }[]) => records.map(({ target_name }) => target_name).sort();
+const listNames = (records: { target_name: string }[]) => records.map(({ target_name }) => target_name).sort();
 
 /** A text that fills so many batches. */
-const longText = (batches: number) => `${'word '.repeat(4600)}\n\n`.repeat(batches);
+const makeLongText = (batches: number) => `${'word '.repeat(4600)}\n\n`.repeat(batches);
 
 describe('a generation of concepts', () => {
   it('asks about each business domain in turn, and ends with suggestions', async () => {
-    const runner = await aJobRunner(
+    const runner = await createJobRunner(
       asOwner,
-      concepts(newConcept('Churn')),
-      concepts(newConcept('Salary'), newConcept('Team')),
+      answerConcepts(makeConceptCandidate('Churn')),
+      answerConcepts(makeConceptCandidate('Salary'), makeConceptCandidate('Team')),
     );
     const { status, body } = await asOwner.post(`${PATH}/jobs`, { json: {}, env: runner.env });
     expect([status, body]).toStrictEqual([
@@ -88,13 +88,13 @@ describe('a generation of concepts', () => {
     await runner.deliver(runner.messages.shift() as never);
     expect(await runner.job(body._id)).toMatchObject({ status: 'running', processed_count: 1, suggestion_count: 1 });
     // Nobody sees a part of a batch.
-    expect(await pendingOf(asOwner)).toEqual([]);
+    expect(await listPending(asOwner)).toEqual([]);
     await runner.run();
     const ended = (await asOwner.get(`${PATH}/jobs/${body._id}`)).body;
     expect(ended).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 3, rejected_count: 0 });
     expect(ended.usage).toEqual({ requests: 2, prompt_tokens: 200, completion_tokens: 20 });
-    const pending = await pendingOf(asOwner, `&job_id=${body._id}`);
-    expect(namesOf(pending)).toEqual(['Churn', 'Salary', 'Team']);
+    const pending = await listPending(asOwner, `&job_id=${body._id}`);
+    expect(listNames(pending)).toEqual(['Churn', 'Salary', 'Team']);
     expect(pending[0]).toMatchObject({
       target_type: 'concept_create',
       target_id: null,
@@ -113,30 +113,36 @@ describe('a generation of concepts', () => {
   });
 
   it('adds to existing concepts and removes nothing', async () => {
-    const active = await aConcept(asOwner, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
-    const draft = await aConcept(asOwner, { name: 'Ticket', tags: ['kpi'] });
-    const archived = await aConcept(asOwner, { name: 'Gone' });
+    const active = await createConcept(asOwner, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
+    const draft = await createConcept(asOwner, { name: 'Ticket', tags: ['kpi'] });
+    const archived = await createConcept(asOwner, { name: 'Gone' });
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
-    const foreign = await aConcept((await aCompany()).as);
+    const foreign = await createConcept((await aCompany()).as);
     const enrich = (id: string, fields = {}) =>
-      newConcept('Any', { action: 'enrich', existing_concept_id: id, type: null, description: null, ...fields });
-    const runner = await aJobRunner(
+      makeConceptCandidate('Any', {
+        action: 'enrich',
+        existing_concept_id: id,
+        type: null,
+        description: null,
+        ...fields,
+      });
+    const runner = await createJobRunner(
       asOwner,
-      concepts(
+      answerConcepts(
         enrich(active, { aliases: ['Cancelamento'], description: 'Customers who leave.' }),
         enrich(draft, { tags: ['kpi'] }),
         enrich(archived, { tags: ['x'] }),
         enrich(foreign, { tags: ['x'] }),
-        enrich(NOBODY, { tags: ['x'] }),
+        enrich(UNKNOWN_ID, { tags: ['x'] }),
       ),
     );
-    const id = await start(runner, { business_domains: ['sales'] });
+    const id = await startJob(runner, { business_domains: ['sales'] });
     await runner.run();
     expect(await runner.job(id)).toMatchObject({ total_count: 1, suggestion_count: 1, rejected_count: 4 });
     const [asked] = await runner.model.asked();
     const shown = asked?.messages[1]?.content ?? '';
     expect([shown.includes(active), shown.includes(draft), shown.includes(archived)]).toEqual([true, true, false]);
-    expect((await pendingOf(asOwner))[0]).toMatchObject({
+    expect((await listPending(asOwner))[0]).toMatchObject({
       target_type: 'concept',
       target_id: active,
       target_version: 1,
@@ -146,76 +152,79 @@ describe('a generation of concepts', () => {
   });
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
-    await aConcept(asOwner, { name: 'Known' });
-    const job = await generate(
+    await createConcept(asOwner, { name: 'Known' });
+    const job = await runGeneration(
       { business_domains: ['sales'] },
-      concepts(
-        newConcept('Good'),
-        newConcept('GOOD '),
-        newConcept('known'),
-        newConcept('n'.repeat(201)),
-        newConcept('A', { description: 'x'.repeat(4097) }),
-        newConcept('B', { description: null }),
-        newConcept('C', { type: 'verb' }),
-        newConcept('D', { aliases: Array.from({ length: 21 }, String) }),
-        newConcept('E', { confidence: 2 }),
-        newConcept('F', { action: 'delete' }),
-        newConcept('G', { action: 'enrich' }),
+      answerConcepts(
+        makeConceptCandidate('Good'),
+        makeConceptCandidate('GOOD '),
+        makeConceptCandidate('known'),
+        makeConceptCandidate('n'.repeat(201)),
+        makeConceptCandidate('A', { description: 'x'.repeat(4097) }),
+        makeConceptCandidate('B', { description: null }),
+        makeConceptCandidate('C', { type: 'verb' }),
+        makeConceptCandidate('D', { aliases: Array.from({ length: 21 }, String) }),
+        makeConceptCandidate('E', { confidence: 2 }),
+        makeConceptCandidate('F', { action: 'delete' }),
+        makeConceptCandidate('G', { action: 'enrich' }),
         'no candidate',
         null,
       ),
     );
     expect(job).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 12 });
-    expect(namesOf(await pendingOf(asOwner))).toEqual(['Good']);
+    expect(listNames(await listPending(asOwner))).toEqual(['Good']);
   });
 
   it('supersedes the pending suggestions of an earlier generation', async () => {
-    const first = await generate({ business_domains: ['sales'] }, concepts(newConcept('Old'), newConcept('Kept')));
-    const old = await pendingOf(asOwner);
+    const first = await runGeneration(
+      { business_domains: ['sales'] },
+      answerConcepts(makeConceptCandidate('Old'), makeConceptCandidate('Kept')),
+    );
+    const old = await listPending(asOwner);
     const kept = old.find(({ target_name }: { target_name: string }) => target_name === 'Kept');
     await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${kept._id}/reject`, { json: {} });
     // One that somebody asked for by hand is none of a batch.
-    const { model } = await aJobRunner(asOwner, { answer: { payload: { description: 'new' } } });
-    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${await aConcept(asOwner)}/generate`, {
+    const { model } = await createJobRunner(asOwner, { answer: { payload: { description: 'new' } } });
+    await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/concepts/${await createConcept(asOwner)}/generate`, {
       env: model.env,
     });
-    await enrich(await aConcept(asOwner));
-    await generate({ business_domains: ['sales'] }, concepts(newConcept('New')));
-    const pending = await pendingOf(asOwner);
+    await runEnrichment(await createConcept(asOwner));
+    await runGeneration({ business_domains: ['sales'] }, answerConcepts(makeConceptCandidate('New')));
+    const pending = await listPending(asOwner);
     expect(pending).toHaveLength(3);
-    expect(namesOf(pending)).toContain('New');
-    const superseded = await pendingOf(asOwner, '&status=superseded');
+    expect(listNames(pending)).toContain('New');
+    const superseded = await listPending(asOwner, '&status=superseded');
     expect(superseded).toEqual([expect.objectContaining({ target_name: 'Old', job_id: first._id })]);
     const answer = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${superseded[0]._id}/accept`);
-    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
   });
 
   it.each([
     ['fails', [{ status: 500 }], 'failed'],
     ['refuses the API key', [{ status: 401 }], 'failed'],
     ['answers text without concepts', [{ text: 'no' }], 'failed'],
-    ['answers an empty list', [concepts()], 'succeeded'],
-    ['answers nothing valid', [concepts(newConcept('', {}))], 'succeeded'],
-    ['fails in the second batch', [concepts(newConcept('Half')), { status: 500 }], 'failed'],
+    ['answers an empty list', [answerConcepts()], 'succeeded'],
+    ['answers nothing valid', [answerConcepts(makeConceptCandidate('', {}))], 'succeeded'],
+    ['fails in the second batch', [answerConcepts(makeConceptCandidate('Half')), { status: 500 }], 'failed'],
   ] as [string, Step[], string][])(
     'keeps the pending suggestions of an earlier generation when the model %s',
     async (_, steps, status) => {
-      await generate({}, concepts(newConcept('Old')));
-      const before = await pendingOf(asOwner);
-      const job = await generate({}, ...steps);
+      await runGeneration({}, answerConcepts(makeConceptCandidate('Old')));
+      const before = await listPending(asOwner);
+      const job = await runGeneration({}, ...steps);
       expect(job).toMatchObject({ status, last_error: status === 'failed' ? expect.any(String) : null });
       expect(JSON.stringify(job)).not.toContain(AI_KEY);
-      expect(await pendingOf(asOwner)).toEqual(before);
+      expect(await listPending(asOwner)).toEqual(before);
       expect(before).toHaveLength(1);
     },
   );
 
   it('counts the usage of failed attempts too', async () => {
-    const job = await generate(
+    const job = await runGeneration(
       { business_domains: ['sales'] },
       { text: 'no' },
       { status: 429 },
-      concepts(newConcept('A')),
+      answerConcepts(makeConceptCandidate('A')),
     );
     expect(job).toMatchObject({
       status: 'succeeded',
@@ -224,14 +233,14 @@ describe('a generation of concepts', () => {
   });
 
   it('asks about a long text part by part', async () => {
-    const runner = await aJobRunner(
+    const runner = await createJobRunner(
       asOwner,
-      concepts(newConcept('A')),
-      concepts(newConcept('B')),
-      concepts(newConcept('A')),
+      answerConcepts(makeConceptCandidate('A')),
+      answerConcepts(makeConceptCandidate('B')),
+      answerConcepts(makeConceptCandidate('A')),
     );
-    const text = `${longText(3)}THE-END`.slice(-100_000);
-    const id = await start(runner, { text });
+    const text = `${makeLongText(3)}THE-END`.slice(-100_000);
+    const id = await startJob(runner, { text });
     expect(await runner.run()).toBe(3);
     expect(await runner.job(id)).toMatchObject({ processed_count: 3, suggestion_count: 2, rejected_count: 1 });
     const shown = (await runner.model.asked()).map(({ messages }) => messages[1]?.content ?? '');
@@ -241,10 +250,13 @@ describe('a generation of concepts', () => {
   });
 
   it('sends the model the concepts that its text mentions if not all fit, and counts those not sent', async () => {
-    const named = await aConcept(asOwner, { name: 'Barn owl' });
-    const related = await aConcept(asOwner, { name: 'Parish register', aliases: ['zebra stripes'] });
-    const about = await aConcept(asOwner, { name: 'Nocturnal animal', description: 'Any that hunts by moonlight.' });
-    const unrelated = await aConcept(asOwner, { name: 'Invoice' });
+    const named = await createConcept(asOwner, { name: 'Barn owl' });
+    const related = await createConcept(asOwner, { name: 'Parish register', aliases: ['zebra stripes'] });
+    const about = await createConcept(asOwner, {
+      name: 'Nocturnal animal',
+      description: 'Any that hunts by moonlight.',
+    });
+    const unrelated = await createConcept(asOwner, { name: 'Invoice' });
     const { results: columns } = await env.CONTROL_DB.prepare(
       `select name from pragma_table_info('knowledge_resources')`,
     ).all<{ name: string }>();
@@ -263,9 +275,9 @@ describe('a generation of concepts', () => {
     )
       .bind(unrelated)
       .run();
-    const runner = await aJobRunner(asOwner, concepts(newConcept('A')));
+    const runner = await createJobRunner(asOwner, answerConcepts(makeConceptCandidate('A')));
     const text = 'We counted each barn owl that hunts by moonlight, and the stripes of a zebra.';
-    const id = await start(runner, { text });
+    const id = await startJob(runner, { text });
     await runner.run();
     const [asked] = await runner.model.asked();
     const shown = asked?.messages[1]?.content ?? '';
@@ -276,18 +288,18 @@ describe('a generation of concepts', () => {
   });
 
   it('accepts text of up to 100,000 characters, and only domains that exist', async () => {
-    const runner = await aJobRunner(asOwner, concepts());
+    const runner = await createJobRunner(asOwner, answerConcepts());
     const post = (json: unknown) => asOwner.post(`${PATH}/jobs`, { json, env: runner.env });
-    expect(fieldsOf(await post({ text: 'x'.repeat(100_001) }))).toEqual(['text']);
-    expect(fieldsOf(await post({ business_domains: ['sales', 'nothing'] }))).toEqual(['business_domains.1']);
+    expect(readInvalidFields(await post({ text: 'x'.repeat(100_001) }))).toEqual(['text']);
+    expect(readInvalidFields(await post({ business_domains: ['sales', 'nothing'] }))).toEqual(['business_domains.1']);
     expect((await post({ text: 'x'.repeat(100_000), business_domains: ['people'] })).status).toBe(202);
   });
 
   it('is refused while another one runs in the company', async () => {
-    const runner = await aJobRunner(asOwner, concepts());
-    const id = await start(runner);
+    const runner = await createJobRunner(asOwner, answerConcepts());
+    const id = await startJob(runner);
     const again = await asOwner.post(`${PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
-    expect(statusAndCode(again)).toEqual([409, 'JOB_RUNNING']);
+    expect(readStatusAndCode(again)).toEqual([409, 'JOB_RUNNING']);
     expect(again.body.details.job_id).toBe(id);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
     await runner.run();
@@ -297,7 +309,7 @@ describe('a generation of concepts', () => {
   it('is refused with the name of the missing prerequisite', async () => {
     const prerequisites = async (changed: Record<string, string>) =>
       (await asOwner.get(`${PATH}/prerequisites`, { env: changed })).body;
-    const { model } = await aJobRunner(asOwner, concepts());
+    const { model } = await createJobRunner(asOwner, answerConcepts());
     expect(await prerequisites(model.env)).toStrictEqual({
       ready: true,
       ai_configured: true,
@@ -311,14 +323,16 @@ describe('a generation of concepts', () => {
       ai_configured: false,
       missing: ['ai_provider', 'business_domains'],
     });
-    expect(fieldsOf(await asOwner.post(`${PATH}/jobs`, { json: {}, env: model.env }))).toEqual(['business_domains']);
+    expect(readInvalidFields(await asOwner.post(`${PATH}/jobs`, { json: {}, env: model.env }))).toEqual([
+      'business_domains',
+    ]);
     const answer = await asOwner.post(`${PATH}/jobs`, { json: {}, env: NO_MODEL });
-    expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
   it('is not found among the generations of an ontology', async () => {
-    const id = await start(await aJobRunner(asOwner, concepts()));
+    const id = await startJob(await createJobRunner(asOwner, answerConcepts()));
     const answer = await asOwner.get(`${KNOWLEDGE_PATH}/ontology/generation/jobs/${id}`);
-    expect(statusAndCode(answer)).toEqual([404, 'JOB_NOT_FOUND']);
+    expect(readStatusAndCode(answer)).toEqual([404, 'JOB_NOT_FOUND']);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aConcept, aName, fieldsOf, KNOWLEDGE_PATH } from './support.ts';
+import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/concepts`;
 let company: Company;
@@ -12,12 +12,16 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-const create = (json: unknown) => asOwner.post(PATH, { json });
-const minimal = (fields: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...fields });
+const postConcept = (json: unknown) => asOwner.post(PATH, { json });
+const makeMinimalConcept = (fields: Record<string, unknown> = {}) => ({
+  name: makeName('concept'),
+  description: 'x',
+  ...fields,
+});
 
 describe('the creation of a concept', () => {
   it('answers every field, with defaults for those not sent', async () => {
-    const { status, body } = await create({ name: 'Churn', description: 'Customers who leave.' });
+    const { status, body } = await postConcept({ name: 'Churn', description: 'Customers who leave.' });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
@@ -42,19 +46,22 @@ describe('the creation of a concept', () => {
   });
 
   it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('accepts the type %s', async (type) => {
-    expect((await create(minimal({ type, status: 'active' }))).body).toMatchObject({ type, status: 'active' });
+    expect((await postConcept(makeMinimalConcept({ type, status: 'active' }))).body).toMatchObject({
+      type,
+      status: 'active',
+    });
   });
 
   it('is refused with a name that an unarchived concept has, in any case', async () => {
-    const name = aName('Ticket Médio');
-    const id = await aConcept(asOwner, { name });
-    const again = await create(minimal({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
-    expect(statusAndCode(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
+    const name = makeName('Ticket Médio');
+    const id = await createConcept(asOwner, { name });
+    const again = await postConcept(makeMinimalConcept({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
+    expect(readStatusAndCode(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
     const other = await aCompany();
-    expect((await other.as.post(PATH, { json: minimal({ name }) })).status).toBe(201);
+    expect((await other.as.post(PATH, { json: makeMinimalConcept({ name }) })).status).toBe(201);
     expect((await asOwner.delete(`${PATH}/${id}`)).status).toBe(204);
-    const successor = await aConcept(asOwner, { name });
-    expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
+    const successor = await createConcept(asOwner, { name });
+    expect(readStatusAndCode(await asOwner.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
       409,
       'CONCEPT_DUPLICATE',
     ]);
@@ -66,8 +73,8 @@ describe('the creation of a concept', () => {
 describe('the list of concepts', () => {
   it('is answered by pages, searched and filtered', async () => {
     const { as } = await aCompany();
-    for (let index = 0; index < 3; index += 1) await aConcept(as, { name: `Receita ${index}`, type: 'rule' });
-    const late = await aConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
+    for (let index = 0; index < 3; index += 1) await createConcept(as, { name: `Receita ${index}`, type: 'rule' });
+    const late = await createConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
     const all = await as.get(`${PATH}?per_page=2`);
     expect(all.body).toMatchObject({ total: 4, page: 1, per_page: 2 });
     expect(all.body.records.map(({ name }: { name: string }) => name)).toEqual(['Cliente', 'Receita 2']);
@@ -86,7 +93,7 @@ describe('the list of concepts', () => {
 describe('the update of a concept', () => {
   it('changes the fields that are sent, and keeps every version with its author and time', async () => {
     const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update', 'concepts:get'] });
-    const id = await aConcept(asOwner, { description: 'first', tags: ['a'] });
+    const id = await createConcept(asOwner, { description: 'first', tags: ['a'] });
     const changed = await editor.patch(`${PATH}/${id}`, { json: { description: 'second' } });
     expect(changed.body).toMatchObject({
       description: 'second',
@@ -116,7 +123,7 @@ describe('the update of a concept', () => {
   });
 
   it('makes no version when nothing changes', async () => {
-    const id = await aConcept(asOwner, { tags: ['a'], status: 'active' });
+    const id = await createConcept(asOwner, { tags: ['a'], status: 'active' });
     const before = (await asOwner.get(`${PATH}/${id}`)).body;
     for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }]) {
       expect((await asOwner.patch(`${PATH}/${id}`, { json })).body).toEqual(before);
@@ -126,7 +133,7 @@ describe('the update of a concept', () => {
   });
 
   it('archives by the status too, which needs the permission to delete', async () => {
-    const id = await aConcept(asOwner, { tags: ['a'] });
+    const id = await createConcept(asOwner, { tags: ['a'] });
     const { as: editor } = await aUser(company, { can: ['concepts:update'] });
     const archive = { json: { status: 'archived', tags: ['b'] } };
     expect((await editor.patch(`${PATH}/${id}`, archive)).status).toBe(403);
@@ -137,8 +144,8 @@ describe('the update of a concept', () => {
       version: 2,
     });
     expect((await asOwner.get(`${PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
-    expect(statusAndCode(await asOwner.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
-    expect(statusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    expect(readStatusAndCode(await asOwner.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(readStatusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 });
 
@@ -158,9 +165,9 @@ describe('business domains', () => {
   it('have unique slugs as keys, and are at most 100', async () => {
     const put = (business_domains: unknown) => asOwner.put(DOMAINS, { json: { business_domains } });
     const domains = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
-    expect(fieldsOf(await put([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
-    expect(fieldsOf(await put([...domains(2), ...domains(1)]))).toEqual(['business_domains.2.key']);
-    expect(fieldsOf(await put(domains(101)))).toEqual(['business_domains']);
+    expect(readInvalidFields(await put([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
+    expect(readInvalidFields(await put([...domains(2), ...domains(1)]))).toEqual(['business_domains.2.key']);
+    expect(readInvalidFields(await put(domains(101)))).toEqual(['business_domains']);
     expect((await put(domains(100))).status).toBe(200);
   });
 });

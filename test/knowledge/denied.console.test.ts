@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { nothing } from './ask/support.ts';
-import { itemsOf, query } from './metrics/support.ts';
-import { aModel, NO_MODEL } from './model.ts';
+import { REFUSAL } from './ask/support.ts';
+import { createItemMaker, queryMetrics } from './metrics/support.ts';
+import { createModel, NO_MODEL } from './model.ts';
 import { QUESTIONS } from './questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from './support.ts';
+import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
 let concepts: { hidden: string; open: string };
@@ -17,10 +17,10 @@ beforeAll(async () => {
   const { as } = company;
   await aTable(as, 'payments', [column('amount', 'integer'), column('city')]);
   concepts = {
-    hidden: await aConcept(as, { name: 'Salary', status: 'active' }),
-    open: await aConcept(as, { name: 'Turnover', status: 'active' }),
+    hidden: await createConcept(as, { name: 'Salary', status: 'active' }),
+    open: await createConcept(as, { name: 'Turnover', status: 'active' }),
   };
-  const { metric } = itemsOf(
+  const { metric } = createItemMaker(
     () => as,
     () => concepts.open,
   );
@@ -30,7 +30,7 @@ beforeAll(async () => {
     built: await metric('Share of it', { formula: '{{Payroll}} * 2' }),
     open: await metric('Income', { ...on, formula: 'sum(amount)' }),
   };
-  await anItem(as, {
+  await createItem(as, {
     kind: 'metric',
     name: 'Of salaries',
     formula: 'sum(amount)',
@@ -39,24 +39,24 @@ beforeAll(async () => {
     ...on,
   });
   nodes = {
-    hidden: await aNode(as, { name: 'Employee', status: 'active' }),
-    open: await aNode(as, { name: 'Customer', status: 'active' }),
+    hidden: await createNode(as, { name: 'Employee', status: 'active' }),
+    open: await createNode(as, { name: 'Customer', status: 'active' }),
   };
-  const relation = await aRelation(as, nodes.hidden, 'serves', nodes.open);
+  const relation = await createRelation(as, nodes.hidden, 'serves', nodes.open);
   await must(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
 });
 
-const arnsOf = () => [
+const listArns = () => [
   `arn:svc:semantic::${company.id}:item/${items.hidden}`,
   `arn:svc:concepts::${company.id}:concept/${concepts.hidden}`,
   `arn:svc:ontology::${company.id}:node/${nodes.hidden}`,
 ];
 /** Somebody who may do everything, but is denied a metric, a concept and a node. */
-const somebodyDenied = () =>
+const createDeniedUser = () =>
   aUser(company, {
     can: ['*'],
     denied: ['semantic:*', 'concepts:get', 'ontology:*', 'knowledge_reviews:list'],
-    deniedOn: arnsOf(),
+    deniedOn: listArns(),
   });
 const SECRETS = /Payroll|Share of it|Salary|Of salaries|Employee/;
 
@@ -64,30 +64,30 @@ describe('an item that the caller is denied', () => {
   it.each(['Payroll', 'Share of it', 'Of salaries'])(
     'is unknown in a metric query, and so are items built on it: %s',
     async (name) => {
-      const { as } = await somebodyDenied();
-      const answer = await query(as, { metrics: [name] });
-      const absent = await query(as, { metrics: ['Never defined'] });
+      const { as } = await createDeniedUser();
+      const answer = await queryMetrics(as, { metrics: [name] });
+      const absent = await queryMetrics(as, { metrics: ['Never defined'] });
       expect(answer.status).toBe(absent.status);
       expect(JSON.stringify(answer.body)).toBe(JSON.stringify(absent.body).replaceAll('Never defined', name));
-      expect((await query(company.as, { metrics: [name] })).status).toBe(200);
-      expect((await query(as, { metrics: ['Income'] })).status).toBe(200);
+      expect((await queryMetrics(company.as, { metrics: [name] })).status).toBe(200);
+      expect((await queryMetrics(as, { metrics: ['Income'] })).status).toBe(200);
     },
   );
 
   it('is neither offered nor named in an answer to a question', async () => {
-    const { as } = await somebodyDenied();
+    const { as } = await createDeniedUser();
     const question = 'How high is the payroll?';
     await must(company.as.post(QUESTIONS, { json: { question, query: { metrics: ['Payroll'] } } }));
     // The verified question is not there for who may not see what answers it: the model would be asked.
     expect((await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env: NO_MODEL })).status).toBe(503);
-    const model = await aModel(nothing);
+    const model = await createModel(REFUSAL);
     const { body } = await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question: 'What else?' }, env: model.env });
     expect([body.kind, JSON.stringify(body.alternatives)]).toEqual(['refusal', expect.stringContaining('Income')]);
     expect(JSON.stringify([body, await model.asked()])).not.toMatch(SECRETS);
   });
 
   it('is left out of exports, and so are its relations and items built on it', async () => {
-    const { as } = await somebodyDenied();
+    const { as } = await createDeniedUser();
     for (const format of ['json', 'ossie']) {
       const path = `${KNOWLEDGE_PATH}/export?format=${format}`;
       const text = JSON.stringify(await must(as.get(path)));
@@ -98,7 +98,7 @@ describe('an item that the caller is denied', () => {
   });
 
   it('cannot be referred to by a new item', async () => {
-    const { as } = await somebodyDenied();
+    const { as } = await createDeniedUser();
     const json = { kind: 'mapping', name: 'M', description: 'D', source_concept_ids: [concepts.hidden] };
     const { status, body } = await as.post(`${KNOWLEDGE_PATH}/semantic`, { json });
     expect([status, body.details[0].field]).toEqual([422, 'source_concept_ids.0']);
@@ -146,8 +146,8 @@ describe('a caller who may read no table', () => {
   it('gets 403 for an invalid query, without what is wrong with it', async () => {
     const as = await blind();
     const wrong = { metrics: ['Income'], time_grain: 'day' };
-    expect((await query(company.as, wrong)).status).toBe(422);
-    expect((await query(as, wrong)).status).toBe(403);
+    expect((await queryMetrics(company.as, wrong)).status).toBe(422);
+    expect((await queryMetrics(as, wrong)).status).toBe(403);
     const json = { question: 'By day?', query: wrong };
     expect((await as.post(QUESTIONS, { json })).status).toBe(403);
   });

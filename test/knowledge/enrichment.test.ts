@@ -1,9 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aJobRunner, pendingOf } from './jobs.ts';
-import { NO_MODEL, proposal, theModel } from './model.ts';
-import { aConcept, aNode, anItem, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
+import { createJobRunner, listPending } from './jobs.ts';
+import { createDefaultModel, makeProposal, NO_MODEL } from './model.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  readInvalidFields,
+  UNKNOWN_ID,
+} from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/jobs`;
 let company: Company;
@@ -14,61 +22,66 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
+type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 
-const enrich = (runner: Pick<Workshop, 'env'>, target_type: unknown, target_ids: unknown, caller = asOwner) =>
+const startEnrichment = (runner: Pick<JobRunner, 'env'>, target_type: unknown, target_ids: unknown, caller = asOwner) =>
   caller.post(`${PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
 
 describe('an enrichment job', () => {
   it('asks about each target, and publishes each suggestion at once', async () => {
-    const ids = [await aConcept(asOwner), await aConcept(asOwner)];
-    const runner = await aJobRunner(asOwner, proposal({ tags: ['one'] }), proposal({ tags: ['two'] }));
-    const { status, body } = await enrich(runner, 'concept', ids);
+    const ids = [await createConcept(asOwner), await createConcept(asOwner)];
+    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['one'] }), makeProposal({ tags: ['two'] }));
+    const { status, body } = await startEnrichment(runner, 'concept', ids);
     expect([status, body]).toEqual([
       202,
       expect.objectContaining({ type: 'enrichment', target_type: 'concept', target_ids: ids, total_count: 2 }),
     ]);
     await runner.deliver(runner.messages.shift() as never);
-    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({
       status: 'succeeded',
       processed_count: 2,
       suggestion_count: 2,
     });
-    const pending = await pendingOf(asOwner, `&job_id=${body._id}`);
+    const pending = await listPending(asOwner, `&job_id=${body._id}`);
     expect(new Set(pending.map(({ target_id }: { target_id: string }) => target_id))).toEqual(new Set(ids));
     for (const id of ids) expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version).toBe(1);
   });
 
   it.each(['semantic', 'ontology_node', 'ontology_relation'])('asks about a %s', async (type) => {
     const made: Record<string, () => Promise<string>> = {
-      semantic: () => anItem(asOwner),
-      ontology_node: () => aNode(asOwner),
-      ontology_relation: async () => aRelation(asOwner, await aNode(asOwner), 'has', await aNode(asOwner)),
+      semantic: () => createItem(asOwner),
+      ontology_node: () => createNode(asOwner),
+      ontology_relation: async () =>
+        createRelation(asOwner, await createNode(asOwner), 'has', await createNode(asOwner)),
     };
     const id = (await made[type]?.()) as string;
-    const runner = await aJobRunner(asOwner, proposal({ description: 'Clearer.' }));
-    const { body } = await enrich(runner, type, [id]);
+    const runner = await createJobRunner(asOwner, makeProposal({ description: 'Clearer.' }));
+    const { body } = await startEnrichment(runner, type, [id]);
     await runner.run();
-    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toEqual([
+    expect(await listPending(asOwner, `&job_id=${body._id}`)).toEqual([
       expect.objectContaining({ target_type: type, target_id: id, suggested_payload: { description: 'Clearer.' } }),
     ]);
   });
 
   it('counts unchanged and archived targets as rejected', async () => {
-    const [good, same, gone] = [await aConcept(asOwner), await aConcept(asOwner), await aConcept(asOwner)];
-    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }), proposal({ tags: [] }));
-    const { body } = await enrich(runner, 'concept', [good, same, gone]);
+    const [good, same, gone] = [
+      await createConcept(asOwner),
+      await createConcept(asOwner),
+      await createConcept(asOwner),
+    ];
+    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }), makeProposal({ tags: [] }));
+    const { body } = await startEnrichment(runner, 'concept', [good, same, gone]);
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${gone}`);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 2 });
   });
 
   it('says why it failed, and keeps its suggestions', async () => {
-    const ids = [await aConcept(asOwner), await aConcept(asOwner)];
-    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }), { status: 500 });
-    const { body } = await enrich(runner, 'concept', ids);
+    const ids = [await createConcept(asOwner), await createConcept(asOwner)];
+    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }), { status: 500 });
+    const { body } = await startEnrichment(runner, 'concept', ids);
     await runner.run();
     expect(await runner.job(body._id)).toMatchObject({
       status: 'failed',
@@ -76,13 +89,13 @@ describe('an enrichment job', () => {
       last_error: expect.any(String),
       usage: { requests: 4, prompt_tokens: 100, completion_tokens: 10 },
     });
-    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
   });
 
   it('ends when it is cancelled, and keeps its suggestions', async () => {
-    const ids = [await aConcept(asOwner), await aConcept(asOwner), await aConcept(asOwner)];
-    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }));
-    const { body } = await enrich(runner, 'concept', ids);
+    const ids = [await createConcept(asOwner), await createConcept(asOwner), await createConcept(asOwner)];
+    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }));
+    const { body } = await startEnrichment(runner, 'concept', ids);
     await runner.deliver(runner.messages.shift() as never);
     expect((await asOwner.post(`${PATH}/${body._id}/cancel`)).body).toMatchObject({
       status: 'cancelled',
@@ -95,13 +108,13 @@ describe('an enrichment job', () => {
       processed_count: 1,
       suggestion_count: 1,
     });
-    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
-    expect(statusAndCode(await asOwner.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(readStatusAndCode(await asOwner.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
   });
 
   it('fails when the AI key is removed meanwhile', async () => {
-    const runner = await aJobRunner(asOwner, proposal({ tags: ['x'] }));
-    const { body } = await enrich(runner, 'concept', [await aConcept(asOwner)]);
+    const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }));
+    const { body } = await startEnrichment(runner, 'concept', [await createConcept(asOwner)]);
     await runner.deliver(runner.messages.shift() as never, NO_MODEL);
     expect(await runner.job(body._id)).toMatchObject({
       status: 'failed',
@@ -110,52 +123,55 @@ describe('an enrichment job', () => {
   });
 
   it('accepts 1 to 100 targets that exist in the company', async () => {
-    const runner = await aJobRunner(asOwner, proposal({}));
-    const id = await aConcept(asOwner);
-    const foreign = await aConcept((await aCompany()).as);
-    const archived = await aConcept(asOwner);
+    const runner = await createJobRunner(asOwner, makeProposal({}));
+    const id = await createConcept(asOwner);
+    const foreign = await createConcept((await aCompany()).as);
+    const archived = await createConcept(asOwner);
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
-    expect(fieldsOf(await enrich(runner, 'concept', []))).toEqual(['target_ids']);
-    expect(fieldsOf(await enrich(runner, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
-    expect(fieldsOf(await enrich(runner, 'concept_create', [id]))).toEqual(['target_type']);
-    expect(fieldsOf(await enrich(runner, 'concept', [id, NOBODY, foreign, archived]))).toEqual([
+    expect(readInvalidFields(await startEnrichment(runner, 'concept', []))).toEqual(['target_ids']);
+    expect(readInvalidFields(await startEnrichment(runner, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
+    expect(readInvalidFields(await startEnrichment(runner, 'concept_create', [id]))).toEqual(['target_type']);
+    expect(readInvalidFields(await startEnrichment(runner, 'concept', [id, UNKNOWN_ID, foreign, archived]))).toEqual([
       'target_ids.1',
       'target_ids.2',
       'target_ids.3',
     ]);
-    expect(fieldsOf(await enrich(runner, 'semantic', [id]))).toEqual(['target_ids.0']);
-    const all = await enrich(runner, 'concept', Array(100).fill(id));
+    expect(readInvalidFields(await startEnrichment(runner, 'semantic', [id]))).toEqual(['target_ids.0']);
+    const all = await startEnrichment(runner, 'concept', Array(100).fill(id));
     expect([all.status, all.body.total_count]).toEqual([202, 1]);
   });
 
   it('is listed by type and status', async () => {
     const { as } = await aCompany();
-    const runner = await aJobRunner(as, proposal({ description: 'new' }));
-    const { body } = await enrich(runner, 'concept', [await aConcept(as)], as);
-    await enrich(runner, 'ontology_node', [await aNode(as)], as);
+    const runner = await createJobRunner(as, makeProposal({ description: 'new' }));
+    const { body } = await startEnrichment(runner, 'concept', [await createConcept(as)], as);
+    await startEnrichment(runner, 'ontology_node', [await createNode(as)], as);
     const total = async (query: string) => (await as.get(`${PATH}?${query}`)).body.total;
     expect([await total(''), await total('target_type=concept'), await total('status=succeeded')]).toEqual([2, 1, 0]);
     await runner.run();
     expect(await total('status=succeeded')).toBe(2);
     expect((await as.get(`${PATH}?target_type=concept`)).body.records[0]._id).toBe(body._id);
-    expect(fieldsOf(await as.get(`${PATH}?status=done`))).toEqual(['status']);
+    expect(readInvalidFields(await as.get(`${PATH}?status=done`))).toEqual(['status']);
   });
 
   it('needs an AI key', async () => {
     const answer = await asOwner.post(`${PATH}/enrich`, {
-      json: { target_type: 'concept', target_ids: [NOBODY] },
+      json: { target_type: 'concept', target_ids: [UNKNOWN_ID] },
       env: NO_MODEL,
     });
-    expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 });
 
 describe('the job queue', () => {
   it('delivers an enrichment job until it has ended', async () => {
-    await theModel(proposal({ tags: ['x'] }));
-    const { body } = await enrich({ env: {} }, 'concept', [await aConcept(asOwner), await aConcept(asOwner)]);
+    await createDefaultModel(makeProposal({ tags: ['x'] }));
+    const { body } = await startEnrichment({ env: {} }, 'concept', [
+      await createConcept(asOwner),
+      await createConcept(asOwner),
+    ]);
     const status = async () => (await asOwner.get(`${PATH}/${body._id}`)).body.status;
     await expect.poll(status).toBe('succeeded');
-    expect(await pendingOf(asOwner, `&job_id=${body._id}`)).toHaveLength(2);
+    expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(2);
   });
 });

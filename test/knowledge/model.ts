@@ -1,18 +1,18 @@
 import { inject } from 'vitest';
-import type { Asked, Step } from '../support/ai-server.ts';
+import type { AskedRequest, Step } from '../support/ai-server.ts';
 
 let createdCount = 0;
 
 /** A provider of a test's own, on a socket: what it answers, in this order, and what it was asked. */
-export async function aModel(...steps: Step[]) {
+export async function createModel(...steps: Step[]) {
   createdCount += 1;
-  return modelAt(`script-${Date.now()}-${createdCount}`, steps);
+  return createModelAt(`script-${Date.now()}-${createdCount}`, steps);
 }
 
 /** The provider that the Worker's own variables name: for what the queue itself delivers. */
-export const theModel = (...steps: Step[]) => modelAt('default', steps);
+export const createDefaultModel = (...steps: Step[]) => createModelAt('default', steps);
 
-async function modelAt(script: string, steps: Step[]) {
+async function createModelAt(script: string, steps: Step[]) {
   const base = `${inject('aiServerUrl')}/${script}`;
   const follow = async (...next: Step[]): Promise<void> => {
     await fetch(`${base}/_script`, { method: 'POST', body: JSON.stringify(next) });
@@ -28,7 +28,7 @@ async function modelAt(script: string, steps: Step[]) {
       AI_TIMEOUT_MS: '20000',
     },
     follow,
-    asked: async (): Promise<Asked[]> => (await fetch(`${base}/_asked`)).json(),
+    asked: async (): Promise<AskedRequest[]> => (await fetch(`${base}/_asked`)).json(),
   };
 }
 
@@ -36,7 +36,7 @@ async function modelAt(script: string, steps: Step[]) {
 export const NO_MODEL = { AI_API_KEY: '' };
 
 /** An answer about one resource. */
-export const proposal = (payload: Record<string, unknown>, fields: Record<string, unknown> = {}) => ({
+export const makeProposal = (payload: Record<string, unknown>, fields: Record<string, unknown> = {}) => ({
   answer: {
     payload,
     explanation: 'Because the material says so.',

@@ -2,14 +2,14 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { Step } from '../support/ai-server.ts';
-import { statusAndCode } from '../support/console.ts';
-import { countedD1 } from '../support/counted.ts';
-import { overtaken } from '../support/rival.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aJobRunner, pendingOf } from './jobs.ts';
+import { createJobRunner, listPending } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
-import { aConcept, aNode, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
+import { createConcept, createNode, createRelation, KNOWLEDGE_PATH, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/ontology/generation`;
 let company: Company;
@@ -22,7 +22,7 @@ beforeEach(async () => {
   asOwner = company.as;
   connection_id = (await asOwner.get('/v1/managed-tables/status')).body.connection_id;
   await aTable(asOwner, 'orders', [column('total', 'decimal')]);
-  hint = await aConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
+  hint = await createConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
 });
 
 const GROUNDS = {
@@ -30,7 +30,7 @@ const GROUNDS = {
   evidence: [{ source: 'catalog', quote: null, table: 'orders', column: 'total' }],
   confidence: 0.6,
 };
-const node = (key: string, name: string, fields: Record<string, unknown> = {}) => ({
+const makeNodeCandidate = (key: string, name: string, fields: Record<string, unknown> = {}) => ({
   key,
   name,
   description: `What ${name} is.`,
@@ -43,7 +43,7 @@ const node = (key: string, name: string, fields: Record<string, unknown> = {}) =
   ...GROUNDS,
   ...fields,
 });
-const relation = (
+const makeRelationCandidate = (
   subject_key: string,
   predicate: string,
   object_key: string,
@@ -58,10 +58,10 @@ const relation = (
   ...GROUNDS,
   ...fields,
 });
-const ontology = (nodes: unknown[], relations: unknown[] = []): Step => ({ answer: { nodes, relations } });
+const answerOntology = (nodes: unknown[], relations: unknown[] = []): Step => ({ answer: { nodes, relations } });
 
-async function generate(...steps: Step[]) {
-  const runner = await aJobRunner(asOwner, ...steps);
+async function runGeneration(...steps: Step[]) {
+  const runner = await createJobRunner(asOwner, ...steps);
   const { status, body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   await runner.run();
@@ -69,7 +69,7 @@ async function generate(...steps: Step[]) {
 }
 
 /** Tables that one part of the catalogue does not hold. */
-async function aLargeCatalogue(): Promise<void> {
+async function createLargeCatalogue(): Promise<void> {
   const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
   for (const name of ['big_1', 'big_2', 'big_3']) await aTable(asOwner, name, columns);
 }
@@ -77,15 +77,19 @@ async function aLargeCatalogue(): Promise<void> {
 type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
 const findByName = (records: Suggested[], name: string) =>
   records.find((record) => record.target_name === name) as Suggested;
-const accept = (id: string, json?: unknown) => asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${id}/accept`, { json });
+const acceptSuggestion = (id: string, json?: unknown) =>
+  asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${id}/accept`, { json });
 
 describe('a generation of an ontology', () => {
   it('suggests nodes and relations from concepts and catalogue, and changes nothing', async () => {
-    await aConcept(asOwner, { name: 'No hint', type: 'term' });
-    const { job, model } = await generate(
-      ontology(
-        [node('c', 'Customer', { source_concept_ids: [hint, NOBODY] }), node('o', 'Order', { node_type: 'object' })],
-        [relation('c', 'places', 'o')],
+    await createConcept(asOwner, { name: 'No hint', type: 'term' });
+    const { job, model } = await runGeneration(
+      answerOntology(
+        [
+          makeNodeCandidate('c', 'Customer', { source_concept_ids: [hint, UNKNOWN_ID] }),
+          makeNodeCandidate('o', 'Order', { node_type: 'object' }),
+        ],
+        [makeRelationCandidate('c', 'places', 'o')],
       ),
     );
     expect(job).toMatchObject({
@@ -103,7 +107,7 @@ describe('a generation of an ontology', () => {
     expect([shown.includes(hint), shown.includes('No hint')]).toEqual([true, false]);
     for (const path of ['nodes', 'relations'])
       expect((await asOwner.get(`${KNOWLEDGE_PATH}/ontology/${path}`)).body.total).toBe(0);
-    const pending = await pendingOf(asOwner);
+    const pending = await listPending(asOwner);
     expect(findByName(pending, 'Customer')).toMatchObject({
       target_type: 'ontology_node_create',
       concept_id: hint,
@@ -119,23 +123,28 @@ describe('a generation of an ontology', () => {
   });
 
   it('suggests relations that are accepted only after their nodes', async () => {
-    await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
-    const pending = await pendingOf(asOwner);
+    await runGeneration(
+      answerOntology(
+        [makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')],
+        [makeRelationCandidate('c', 'places', 'o')],
+      ),
+    );
+    const pending = await listPending(asOwner);
     const [customer, order, places] = ['Customer', 'Order', 'Customer places Order'].map(
       (name) => findByName(pending, name)._id,
     ) as [string, string, string];
-    const early = await accept(places);
-    expect(statusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    const early = await acceptSuggestion(places);
+    expect(readStatusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(early.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
-    const subject = (await accept(customer)).body.resource._id;
-    expect((await accept(places)).body.details.suggestion_ids).toEqual([order]);
+    const subject = (await acceptSuggestion(customer)).body.resource._id;
+    expect((await acceptSuggestion(places)).body.details.suggestion_ids).toEqual([order]);
     await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${order}/reject`, { json: {} });
-    const late = await accept(places);
-    expect(statusAndCode(late)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    const late = await acceptSuggestion(places);
+    expect(readStatusAndCode(late)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
     expect(late.body.message).toContain('have not been accepted');
     // The reviewer may put a node in the place of one that was turned down.
-    const object = await aNode(asOwner);
-    const { status, body } = await accept(places, { override_payload: { object_node_id: object } });
+    const object = await createNode(asOwner);
+    const { status, body } = await acceptSuggestion(places, { override_payload: { object_node_id: object } });
     expect([status, body.resource]).toEqual([
       200,
       expect.objectContaining({
@@ -148,8 +157,13 @@ describe('a generation of an ontology', () => {
   });
 
   it('suggests nodes and relations that are accepted together, nodes first', async () => {
-    await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
-    const pending: Suggested[] = await pendingOf(asOwner);
+    await runGeneration(
+      answerOntology(
+        [makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')],
+        [makeRelationCandidate('c', 'places', 'o')],
+      ),
+    );
+    const pending: Suggested[] = await listPending(asOwner);
     const ids = pending.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
     expect(findByName(pending, 'Customer places Order')._id).toBe(ids[0]);
     const { body } = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } });
@@ -160,53 +174,56 @@ describe('a generation of an ontology', () => {
   });
 
   it('suggests nothing that exists or is suggested already', async () => {
-    const existing = await aNode(asOwner, { name: 'Customer', node_type: 'class' });
-    const other = await aNode(asOwner, { name: 'Region' });
-    await aRelation(asOwner, existing, 'lives in', other);
-    const answer = ontology(
-      [node('c', 'CUSTOMER'), node('o', 'Order')],
+    const existing = await createNode(asOwner, { name: 'Customer', node_type: 'class' });
+    const other = await createNode(asOwner, { name: 'Region' });
+    await createRelation(asOwner, existing, 'lives in', other);
+    const answer = answerOntology(
+      [makeNodeCandidate('c', 'CUSTOMER'), makeNodeCandidate('o', 'Order')],
       [
-        relation('c', 'places', 'o'),
-        relation('c', 'Lives in', `node:${other}`),
-        relation('o', 'ships to', `node:${other}`),
+        makeRelationCandidate('c', 'places', 'o'),
+        makeRelationCandidate('c', 'Lives in', `node:${other}`),
+        makeRelationCandidate('o', 'ships to', `node:${other}`),
       ],
     );
-    const first = await generate(answer);
+    const first = await runGeneration(answer);
     expect(first.job).toMatchObject({ suggestion_count: 3, rejected_count: 1 });
     expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${other}`);
-    const pending = await pendingOf(asOwner);
+    const pending = await listPending(asOwner);
     expect(findByName(pending, 'Customer places Order').suggested_payload).toMatchObject({ subject_node_id: existing });
-    const second = await generate(answer);
+    const second = await runGeneration(answer);
     expect(second.job).toMatchObject({ status: 'succeeded', suggestion_count: 0, rejected_count: 3 });
-    expect(await pendingOf(asOwner)).toEqual(pending);
+    expect(await listPending(asOwner)).toEqual(pending);
   });
 
   it('suggests no relation again after one of its nodes was accepted', async () => {
-    const answer = ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]);
-    await generate(answer);
-    const customer = findByName(await pendingOf(asOwner), 'Customer');
-    expect((await accept(customer._id)).status).toBe(200);
-    expect((await generate(answer)).job).toMatchObject({ suggestion_count: 0, rejected_count: 1 });
-    expect(await pendingOf(asOwner)).toHaveLength(2);
+    const answer = answerOntology(
+      [makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')],
+      [makeRelationCandidate('c', 'places', 'o')],
+    );
+    await runGeneration(answer);
+    const customer = findByName(await listPending(asOwner), 'Customer');
+    expect((await acceptSuggestion(customer._id)).status).toBe(200);
+    expect((await runGeneration(answer)).job).toMatchObject({ suggestion_count: 0, rejected_count: 1 });
+    expect(await listPending(asOwner)).toHaveLength(2);
   });
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
-    const { job } = await generate(
-      ontology(
+    const { job } = await runGeneration(
+      answerOntology(
         [
-          node('a', 'A'),
-          node('a', 'Same key'),
-          node('b', 'B', { node_type: 'thing' }),
-          node('c', 'C', { description: '' }),
-          node('d', 'D', { aliases: Array.from({ length: 21 }, String) }),
-          node('', 'E'),
+          makeNodeCandidate('a', 'A'),
+          makeNodeCandidate('a', 'Same key'),
+          makeNodeCandidate('b', 'B', { node_type: 'thing' }),
+          makeNodeCandidate('c', 'C', { description: '' }),
+          makeNodeCandidate('d', 'D', { aliases: Array.from({ length: 21 }, String) }),
+          makeNodeCandidate('', 'E'),
           7,
         ],
         [
-          relation('a', '', 'a'),
-          relation('a', 'knows', 'nobody'),
-          relation('a', 'knows', 'a'),
-          relation('a', 'KNOWS', 'a'),
+          makeRelationCandidate('a', '', 'a'),
+          makeRelationCandidate('a', 'knows', 'nobody'),
+          makeRelationCandidate('a', 'knows', 'a'),
+          makeRelationCandidate('a', 'KNOWS', 'a'),
           null,
         ],
       ),
@@ -215,15 +232,22 @@ describe('a generation of an ontology', () => {
   });
 
   it('keeps the pending suggestions when it fails', async () => {
-    await generate(ontology([node('c', 'Customer')]));
-    const before = await pendingOf(asOwner);
-    expect((await generate({ status: 500 })).job).toMatchObject({ status: 'failed', last_error: expect.any(String) });
-    expect(await pendingOf(asOwner)).toEqual(before);
+    await runGeneration(answerOntology([makeNodeCandidate('c', 'Customer')]));
+    const before = await listPending(asOwner);
+    expect((await runGeneration({ status: 500 })).job).toMatchObject({
+      status: 'failed',
+      last_error: expect.any(String),
+    });
+    expect(await listPending(asOwner)).toEqual(before);
   });
 
   it('asks about a large catalogue part by part, and relates nodes of different parts', async () => {
-    await aLargeCatalogue();
-    const runner = await aJobRunner(asOwner, ontology([node('c', 'Customer')]), ontology([], []));
+    await createLargeCatalogue();
+    const runner = await createJobRunner(
+      asOwner,
+      answerOntology([makeNodeCandidate('c', 'Customer')]),
+      answerOntology([], []),
+    );
     const { body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect(body.total_count).toBeGreaterThan(1);
     await runner.deliver(runner.messages.shift() as never);
@@ -231,32 +255,35 @@ describe('a generation of an ontology', () => {
       .bind(body._id)
       .all<{ id: string }>();
     const key = `suggested:${results[0]?.id}`;
-    await runner.model.follow(ontology([node('o', 'Order')], [relation(key, 'places', 'o')]), ontology([]));
+    await runner.model.follow(
+      answerOntology([makeNodeCandidate('o', 'Order')], [makeRelationCandidate(key, 'places', 'o')]),
+      answerOntology([]),
+    );
     await runner.run();
     const asked = await runner.model.asked();
     expect(asked.length).toBe(body.total_count);
     expect(asked[1]?.messages[1]?.content).toContain(key);
     const shown = asked.map(({ messages }) => messages[1]?.content).join('');
     for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(shown).toContain(`${name} (0 rows)`);
-    expect(findByName(await pendingOf(asOwner), 'Customer places Order')).toBeDefined();
+    expect(findByName(await listPending(asOwner), 'Customer places Order')).toBeDefined();
   });
 
   it('suggests a relation once when one of its nodes is accepted while the generation runs', async () => {
-    await generate(ontology([node('c', 'Customer'), node('o', 'Order')]));
-    const pending = await pendingOf(asOwner);
+    await runGeneration(answerOntology([makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')]));
+    const pending = await listPending(asOwner);
     const [customer, order] = [findByName(pending, 'Customer')._id, findByName(pending, 'Order')._id];
-    await aLargeCatalogue();
-    const places = ontology([], [relation(`suggested:${customer}`, 'places', `suggested:${order}`)]);
-    const runner = await aJobRunner(asOwner, places, places, ontology([]));
+    await createLargeCatalogue();
+    const places = answerOntology([], [makeRelationCandidate(`suggested:${customer}`, 'places', `suggested:${order}`)]);
+    const runner = await createJobRunner(asOwner, places, places, answerOntology([]));
     await must(asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env }));
     await runner.deliver(runner.messages.shift() as never);
     const readAccepted = /from "knowledge_suggestions" where .*"id" in \(select/s;
     const second = runner.messages.shift() as never;
-    const rival = () => must(accept(customer));
-    const delivered = await overtaken(readAccepted, rival, (env) => runner.deliver(second, env));
+    const rival = () => must(acceptSuggestion(customer));
+    const delivered = await sendOvertaken(readAccepted, rival, (env) => runner.deliver(second, env));
     expect(delivered).toBe('done');
     await runner.run();
-    const names = (await pendingOf(asOwner)).map(({ target_name }: Suggested) => target_name);
+    const names = (await listPending(asOwner)).map(({ target_name }: Suggested) => target_name);
     expect(names.toSorted()).toEqual(['Customer places Order', 'Order']);
   });
 
@@ -269,8 +296,8 @@ describe('a generation of an ontology', () => {
       aliases: Array(3).fill('a'.repeat(200)),
     }));
     for (const fields of hints)
-      await aConcept(asOwner, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
-    const { job, model } = await generate(ontology([]));
+      await createConcept(asOwner, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
+    const { job, model } = await runGeneration(answerOntology([]));
     const asked = await model.asked();
     expect(job).toMatchObject({ status: 'succeeded', total_count: asked.length });
     const shown = asked.map(({ messages }) => messages[1]?.content ?? '');
@@ -284,8 +311,11 @@ describe('a generation of an ontology', () => {
   });
 
   it('does not load 800 large existing suggestions in full', async () => {
-    await generate(ontology([node('c', 'Customer')]));
-    const runner = await aJobRunner(asOwner, ontology([node('n', 'Node 700'), node('o', 'Order')]));
+    await runGeneration(answerOntology([makeNodeCandidate('c', 'Customer')]));
+    const runner = await createJobRunner(
+      asOwner,
+      answerOntology([makeNodeCandidate('n', 'Node 700'), makeNodeCandidate('o', 'Order')]),
+    );
     const { body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     const columns = `company_id, target_type, explanation, evidence, model, prompt_version, request_id, created_at,
       updated_at, created_by_user_id`;
@@ -299,7 +329,7 @@ describe('a generation of an ontology', () => {
     )
       .bind(body._id, company.id)
       .run();
-    const { env: measured, longest } = countedD1();
+    const { env: measured, longest } = createCountingD1();
     await runner.deliver(runner.messages.shift() as never, measured);
     // 800 nodes with 10,000 characters each.
     expect(longest()).toBeLessThan(400_000);
@@ -309,7 +339,7 @@ describe('a generation of an ontology', () => {
   });
 
   it('is refused with the name of the missing prerequisite', async () => {
-    const { model } = await aJobRunner(asOwner, ontology([]));
+    const { model } = await createJobRunner(asOwner, answerOntology([]));
     const ready = (await asOwner.get(`${PATH}/prerequisites`, { env: model.env })).body;
     expect(ready).toStrictEqual({
       ready: true,
@@ -320,25 +350,25 @@ describe('a generation of an ontology', () => {
     });
     const post = (json: unknown, env: Record<string, string> = model.env) =>
       asOwner.post(`${PATH}/jobs`, { json, env });
-    expect(fieldsOf(await post({}))).toEqual(['connection_id']);
-    expect(fieldsOf(await post({ connection_id: NOBODY }))).toEqual(['connection_id']);
-    expect(statusAndCode(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(readInvalidFields(await post({}))).toEqual(['connection_id']);
+    expect(readInvalidFields(await post({ connection_id: UNKNOWN_ID }))).toEqual(['connection_id']);
+    expect(readStatusAndCode(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hint}`);
-    expect(fieldsOf(await post({ connection_id }))).toEqual(['entity_hint_concepts']);
+    expect(readInvalidFields(await post({ connection_id }))).toEqual(['entity_hint_concepts']);
     const bare = await aCompany();
-    await aConcept(bare.as, { type: 'entity_hint' });
+    await createConcept(bare.as, { type: 'entity_hint' });
     const missing = (await bare.as.get(`${PATH}/prerequisites`, { env: NO_MODEL })).body;
     expect(missing).toMatchObject({ ready: false, connections: [], missing: ['ai_provider', 'connection'] });
     const foreign = await bare.as.post(`${PATH}/jobs`, { json: { connection_id }, env: model.env });
-    expect(fieldsOf(foreign)).toEqual(['connection_id']);
+    expect(readInvalidFields(foreign)).toEqual(['connection_id']);
   });
 
   it('is refused while another one runs in the company, but runs beside a generation of concepts', async () => {
     await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
-    const runner = await aJobRunner(asOwner, ontology([]));
+    const runner = await createJobRunner(asOwner, answerOntology([]));
     const post = () => asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect((await post()).status).toBe(202);
-    expect(statusAndCode(await post())).toEqual([409, 'JOB_RUNNING']);
+    expect(readStatusAndCode(await post())).toEqual([409, 'JOB_RUNNING']);
     const concepts = await asOwner.post(`${KNOWLEDGE_PATH}/concepts/generation/jobs`, { json: {}, env: runner.env });
     expect(concepts.status).toBe(202);
   });

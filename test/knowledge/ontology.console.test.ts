@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, KNOWLEDGE_PATH, NOBODY } from './support.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+  readInvalidFields,
+  UNKNOWN_ID,
+} from './support.ts';
 
 const NODES = `${KNOWLEDGE_PATH}/ontology/nodes`;
 const RELATIONS = `${KNOWLEDGE_PATH}/ontology/relations`;
@@ -13,22 +22,22 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-const node = (fields: Record<string, unknown> = {}) =>
-  asOwner.post(NODES, { json: { name: aName('node'), description: 'x', node_type: 'class', ...fields } });
-const relation = (fields: Record<string, unknown>) =>
+const postNode = (fields: Record<string, unknown> = {}) =>
+  asOwner.post(NODES, { json: { name: makeName('node'), description: 'x', node_type: 'class', ...fields } });
+const postRelation = (fields: Record<string, unknown>) =>
   asOwner.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...fields } });
 const setParent = (id: string, parent: string | null) =>
   asOwner.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
 
 describe('an ontology node', () => {
   it('is returned with every field', async () => {
-    const concept = await aConcept(asOwner);
-    const entity = await anItem(asOwner, { kind: 'entity' });
+    const concept = await createConcept(asOwner);
+    const entity = await createItem(asOwner, { kind: 'entity' });
     const fields = {
       name: 'Order',
       description: 'What a customer asks for.',
       node_type: 'object',
-      parent_node_id: await aNode(asOwner),
+      parent_node_id: await createNode(asOwner),
       aliases: ['Pedido'],
       attributes: ['total'],
       constraints: ['total >= 0'],
@@ -43,42 +52,48 @@ describe('an ontology node', () => {
   });
 
   it.each(['class', 'role', 'event', 'object', 'state'])('may have the type %s', async (node_type) => {
-    expect((await node({ node_type })).body.node_type).toBe(node_type);
+    expect((await postNode({ node_type })).body.node_type).toBe(node_type);
   });
 
   it('may refer only to resources of its company that have the right type', async () => {
     const other = await aCompany();
-    const concept = await aConcept(asOwner);
-    const metric = await anItem(asOwner, { kind: 'metric' });
-    expect(fieldsOf(await node({ parent_node_id: NOBODY }))).toEqual(['parent_node_id']);
-    expect(fieldsOf(await node({ parent_node_id: await aNode(other.as) }))).toEqual(['parent_node_id']);
-    expect(fieldsOf(await node({ parent_node_id: concept }))).toEqual(['parent_node_id']);
-    expect(fieldsOf(await node({ source_concepts: [concept, NOBODY] }))).toEqual(['source_concepts.1']);
-    expect(fieldsOf(await node({ mapped_semantic_entities: [metric] }))).toEqual(['mapped_semantic_entities.0']);
-    expect(fieldsOf(await node({ parent_node_id: 'not-an-id' }))).toEqual(['parent_node_id']);
+    const concept = await createConcept(asOwner);
+    const metric = await createItem(asOwner, { kind: 'metric' });
+    expect(readInvalidFields(await postNode({ parent_node_id: UNKNOWN_ID }))).toEqual(['parent_node_id']);
+    expect(readInvalidFields(await postNode({ parent_node_id: await createNode(other.as) }))).toEqual([
+      'parent_node_id',
+    ]);
+    expect(readInvalidFields(await postNode({ parent_node_id: concept }))).toEqual(['parent_node_id']);
+    expect(readInvalidFields(await postNode({ source_concepts: [concept, UNKNOWN_ID] }))).toEqual([
+      'source_concepts.1',
+    ]);
+    expect(readInvalidFields(await postNode({ mapped_semantic_entities: [metric] }))).toEqual([
+      'mapped_semantic_entities.0',
+    ]);
+    expect(readInvalidFields(await postNode({ parent_node_id: 'not-an-id' }))).toEqual(['parent_node_id']);
   });
 
   it('is unique by type and name', async () => {
-    const name = aName('Stage');
-    expect((await node({ name, node_type: 'state' })).status).toBe(201);
-    expect((await node({ name, node_type: 'event' })).status).toBe(201);
-    const again = await node({ name: name.toLowerCase(), node_type: 'state' });
-    expect(statusAndCode(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
+    const name = makeName('Stage');
+    expect((await postNode({ name, node_type: 'state' })).status).toBe(201);
+    expect((await postNode({ name, node_type: 'event' })).status).toBe(201);
+    const again = await postNode({ name: name.toLowerCase(), node_type: 'state' });
+    expect(readStatusAndCode(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
   });
 
   it('is never its own ancestor', async () => {
-    const [a, b, c] = [await aNode(asOwner), await aNode(asOwner), await aNode(asOwner)];
-    expect(fieldsOf(await setParent(a, a))).toEqual(['parent_node_id']);
+    const [a, b, c] = [await createNode(asOwner), await createNode(asOwner), await createNode(asOwner)];
+    expect(readInvalidFields(await setParent(a, a))).toEqual(['parent_node_id']);
     expect((await setParent(b, a)).status).toBe(200);
     expect((await setParent(c, b)).status).toBe(200);
-    expect(fieldsOf(await setParent(a, c))).toEqual(['parent_node_id']);
+    expect(readInvalidFields(await setParent(a, c))).toEqual(['parent_node_id']);
     expect((await setParent(b, null)).status).toBe(200);
     expect((await setParent(a, c)).status).toBe(200);
   });
 
   it('keeps its parent when the parent is archived', async () => {
-    const parent = await aNode(asOwner);
-    const child = await aNode(asOwner, { parent_node_id: parent });
+    const parent = await createNode(asOwner);
+    const child = await createNode(asOwner, { parent_node_id: parent });
     await asOwner.delete(`${NODES}/${parent}`);
     const changed = await asOwner.patch(`${NODES}/${child}`, { json: { aliases: ['x'], parent_node_id: parent } });
     expect(changed.body).toMatchObject({ parent_node_id: parent, aliases: ['x'] });
@@ -86,8 +101,8 @@ describe('an ontology node', () => {
 
   it('is listed by type, status and search', async () => {
     const { as } = await aCompany();
-    await aNode(as, { name: 'Invoice', node_type: 'object' });
-    await aNode(as, { name: 'Payment', node_type: 'event', status: 'active' });
+    await createNode(as, { name: 'Invoice', node_type: 'object' });
+    await createNode(as, { name: 'Payment', node_type: 'event', status: 'active' });
     const total = async (query: string) => (await as.get(`${NODES}?${query}`)).body.total;
     expect(await total('node_type=event')).toBe(1);
     expect(await total('status=draft')).toBe(1);
@@ -98,7 +113,7 @@ describe('an ontology node', () => {
 describe('an ontology relation', () => {
   it('needs a predicate and two nodes that exist, and no name', async () => {
     const other = await aCompany();
-    const [a, b] = [await aNode(asOwner), await aNode(asOwner)];
+    const [a, b] = [await createNode(asOwner), await createNode(asOwner)];
     const fields = {
       subject_node_id: a,
       predicate: 'places',
@@ -113,24 +128,30 @@ describe('an ontology relation', () => {
     const { status, body } = await asOwner.post(RELATIONS, { json: fields });
     expect([status, body]).toEqual([201, expect.objectContaining(fields)]);
     const ends = { subject_node_id: a, object_node_id: b };
-    expect(fieldsOf(await relation({ ...ends, predicate: undefined }))).toEqual(['predicate']);
-    expect(fieldsOf(await relation({ ...ends, description: undefined }))).toEqual(['description']);
-    expect(fieldsOf(await relation({ ...ends, subject_node_id: NOBODY }))).toEqual(['subject_node_id']);
-    expect(fieldsOf(await relation({ ...ends, object_node_id: await aNode(other.as) }))).toEqual(['object_node_id']);
-    expect(fieldsOf(await relation({ ...ends, object_node_id: await aConcept(asOwner) }))).toEqual(['object_node_id']);
-    expect(statusAndCode(await relation({ ...ends, predicate: 'PLACES' }))).toEqual([
+    expect(readInvalidFields(await postRelation({ ...ends, predicate: undefined }))).toEqual(['predicate']);
+    expect(readInvalidFields(await postRelation({ ...ends, description: undefined }))).toEqual(['description']);
+    expect(readInvalidFields(await postRelation({ ...ends, subject_node_id: UNKNOWN_ID }))).toEqual([
+      'subject_node_id',
+    ]);
+    expect(readInvalidFields(await postRelation({ ...ends, object_node_id: await createNode(other.as) }))).toEqual([
+      'object_node_id',
+    ]);
+    expect(readInvalidFields(await postRelation({ ...ends, object_node_id: await createConcept(asOwner) }))).toEqual([
+      'object_node_id',
+    ]);
+    expect(readStatusAndCode(await postRelation({ ...ends, predicate: 'PLACES' }))).toEqual([
       409,
       'ONTOLOGY_RELATION_DUPLICATE',
     ]);
-    expect((await relation({ subject_node_id: b, object_node_id: a, predicate: 'places' })).status).toBe(201);
+    expect((await postRelation({ subject_node_id: b, object_node_id: a, predicate: 'places' })).status).toBe(201);
   });
 
   it('is listed by predicate, nodes and status', async () => {
     const { as } = await aCompany();
-    const [a, b, c] = [await aNode(as), await aNode(as), await aNode(as)];
-    await aRelation(as, a, 'Owns', b);
-    await aRelation(as, b, 'owns', c);
-    await aRelation(as, a, 'sees', c);
+    const [a, b, c] = [await createNode(as), await createNode(as), await createNode(as)];
+    await createRelation(as, a, 'Owns', b);
+    await createRelation(as, b, 'owns', c);
+    await createRelation(as, a, 'sees', c);
     const total = async (query: string) => (await as.get(`${RELATIONS}?${query}`)).body.total;
     expect(await total('')).toBe(3);
     expect(await total('predicate=OWNS')).toBe(2);
@@ -138,6 +159,6 @@ describe('an ontology relation', () => {
     expect(await total(`subject_node_id=${a}&predicate=owns`)).toBe(1);
     expect(await total(`object_node_id=${c}`)).toBe(2);
     expect(await total('status=active')).toBe(0);
-    expect(await total(`subject_node_id=${NOBODY}`)).toBe(0);
+    expect(await total(`subject_node_id=${UNKNOWN_ID}`)).toBe(0);
   });
 });

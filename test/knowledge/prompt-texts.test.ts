@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Concept } from '../../src/modules/knowledge/concepts/concept.ts';
 import type { Resource } from '../../src/modules/knowledge/resources/service.ts';
-import { conceptChunks } from '../../src/modules/knowledge/suggestions/service.ts';
+import { chunkConcepts } from '../../src/modules/knowledge/suggestions/service.ts';
 
 /** Concepts with long descriptions, which count how often their whole text is made. */
-function concepts(count: number, characters: number) {
+function makeConcepts(count: number, characters: number) {
   const told = { whole: 0 };
   const made = Array.from({ length: count }, (_, place) => ({
     id: String(place),
@@ -29,20 +29,20 @@ function concepts(count: number, characters: number) {
 
 describe('the concepts of a prompt', () => {
   it('are written in full where they fit into one section', () => {
-    const { list } = concepts(3, 1_000);
-    const [chunk = '', ...others] = conceptChunks(list);
+    const { list } = makeConcepts(3, 1_000);
+    const [chunk = '', ...others] = chunkConcepts(list);
     expect([others, chunk.split('\n').length, chunk.includes('d'.repeat(1_000))]).toEqual([[], 3, true]);
   });
 
   it('are written in short once a section is full, without making the full text of all', () => {
-    const { list, told } = concepts(2_000, 10_000);
-    const chunks = conceptChunks(list);
+    const { list, told } = makeConcepts(2_000, 10_000);
+    const chunks = chunkConcepts(list);
     expect(told.whole).toBeLessThan(10);
     expect(chunks.join('\n').split('\n')).toHaveLength(2_000);
     for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(60_000);
   });
 
   it('have no section if there are no concepts', () => {
-    expect(conceptChunks([])).toEqual([]);
+    expect(chunkConcepts([])).toEqual([]);
   });
 });

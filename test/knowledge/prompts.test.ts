@@ -14,7 +14,7 @@ const KNOWN: Record<string, string> = {
   'promote-ontology.v1': '04df8146de13',
 };
 
-const digest = async (text: string): Promise<string> => {
+const computeDigest = async (text: string): Promise<string> => {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Buffer.from(bytes).toString('hex').slice(0, 12);
 };
@@ -25,7 +25,7 @@ describe('the version of a prompt', () => {
     for (const prompt of Object.values(PROMPTS)) {
       const { system } = compose(prompt, []);
       const [, tag = ''] = /<data-(\w{32}) /.exec(system) ?? [];
-      digests[prompt.version] = await digest(system.replaceAll(tag, 'MARK'));
+      digests[prompt.version] = await computeDigest(system.replaceAll(tag, 'MARK'));
     }
     expect(digests).toEqual(KNOWN);
   });

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { statusAndCode } from '../support/console.ts';
-import { overtaken, rivalBefore, rowOf } from '../support/rival.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { createRivalEnv, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, aNode, anItem, fieldsOf, KNOWLEDGE_PATH } from './support.ts';
+import { createPromotion, createSuggestion, SUGGESTIONS } from './suggesting.ts';
+import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
@@ -15,45 +15,46 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-const reject = (id: string) => must(asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
-const accept = (id: string, env: Record<string, string> = {}) => asOwner.post(`${SUGGESTIONS}/${id}/accept`, { env });
-const versionsOf = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
+const rejectSuggestion = (id: string) => must(asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
+const acceptSuggestion = (id: string, env: Record<string, string> = {}) =>
+  asOwner.post(`${SUGGESTIONS}/${id}/accept`, { env });
+const readVersions = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
 
 const INSERT = /^insert into "knowledge_resources"/;
 const REPLACE = /^update "knowledge_resources"/;
 
 describe('the creation of a concept', () => {
   it('is refused when another of its name is created first', async () => {
-    const json = { name: aName('race'), description: 'What it is.' };
+    const json = { name: makeName('race'), description: 'What it is.' };
     const create = (env: Record<string, string> = {}) => asOwner.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await overtaken(INSERT, () => must(create()), create);
-    expect(statusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
+    const answer = await sendOvertaken(INSERT, () => must(create()), create);
+    expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
 });
 
 describe('a change of a concept', () => {
   it('keeps what another change sets meanwhile', async () => {
-    const id = await aConcept(asOwner);
+    const id = await createConcept(asOwner);
     const change = (json: unknown, env: Record<string, string> = {}) =>
       asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
     const rival = () => must(change({ tags: ['t'] }));
-    const { status, body } = await overtaken(REPLACE, rival, (env) => change({ aliases: ['a'] }, env));
+    const { status, body } = await sendOvertaken(REPLACE, rival, (env) => change({ aliases: ['a'] }, env));
     expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
-    expect(await versionsOf(id)).toBe(3);
+    expect(await readVersions(id)).toBe(3);
   });
 });
 
 describe('a change of a concept whose next version already exists', () => {
   it('fails, and writes neither the concept nor the version', async () => {
-    const id = await aConcept(asOwner);
+    const id = await createConcept(asOwner);
     // Routes cannot bring this about: somebody has worked by hand, or restored a backup of one table.
     const ahead = `insert into knowledge_versions
       select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
       from knowledge_versions where resource_id = ?`;
     await env.CONTROL_DB.prepare(ahead).bind(id).run();
     expect((await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
-    expect(await rowOf('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
-    expect(await versionsOf(id)).toBe(2);
+    expect(await selectRow('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
+    expect(await readVersions(id)).toBe(2);
   });
 });
 
@@ -62,65 +63,70 @@ describe('a dependency that closes a cycle', () => {
     asOwner.patch(`${KNOWLEDGE_PATH}${path}`, { json, env });
 
   it('is refused when the parent of a node is moved below it meanwhile', async () => {
-    const [one, other] = [await aNode(asOwner), await aNode(asOwner)];
-    const answer = await overtaken(
+    const [one, other] = [await createNode(asOwner), await createNode(asOwner)];
+    const answer = await sendOvertaken(
       REPLACE,
       () => must(depend(`/ontology/nodes/${other}`, { parent_node_id: one })),
       (env) => depend(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
     );
-    expect(fieldsOf(answer)).toEqual(['parent_node_id']);
+    expect(readInvalidFields(answer)).toEqual(['parent_node_id']);
   });
 
   it('is refused when the other item meanwhile depends on this one', async () => {
-    const [metric, entity] = [await anItem(asOwner, { kind: 'metric' }), await anItem(asOwner, { kind: 'entity' })];
-    const answer = await overtaken(
+    const [metric, entity] = [
+      await createItem(asOwner, { kind: 'metric' }),
+      await createItem(asOwner, { kind: 'entity' }),
+    ];
+    const answer = await sendOvertaken(
       REPLACE,
       () => must(depend(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
       (env) => depend(`/semantic/${metric}`, { depends_on_entities: [entity] }, env),
     );
-    expect(fieldsOf(answer)).toEqual(['depends_on_entities']);
+    expect(readInvalidFields(answer)).toEqual(['depends_on_entities']);
   });
 });
 
 describe('a suggestion that somebody else accepts first', () => {
   it('changes its target once', async () => {
-    const { id, conceptId } = await aSuggestion(asOwner);
-    const rival = () => must(accept(id));
-    const answer = await overtaken(REPLACE, rival, (env) => accept(id, env));
-    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    const { id, conceptId } = await createSuggestion(asOwner);
+    const rival = () => must(acceptSuggestion(id));
+    const answer = await sendOvertaken(REPLACE, rival, (env) => acceptSuggestion(id, env));
+    expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
-    expect(await versionsOf(conceptId)).toBe(2);
+    expect(await readVersions(conceptId)).toBe(2);
   });
 
   it('creates one resource', async () => {
-    const name = aName('Once');
-    const { id } = await aPromotion(asOwner, { name, description: 'x' });
-    const answer = await overtaken(
+    const name = makeName('Once');
+    const { id } = await createPromotion(asOwner, { name, description: 'x' });
+    const answer = await sendOvertaken(
       INSERT,
-      () => must(accept(id)),
-      (env) => accept(id, env),
+      () => must(acceptSuggestion(id)),
+      (env) => acceptSuggestion(id, env),
     );
-    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });
 
   it('is not rejected', async () => {
-    const { id } = await aSuggestion(asOwner);
-    const answer = await overtaken(
+    const { id } = await createSuggestion(asOwner);
+    const answer = await sendOvertaken(
       /^update "knowledge_suggestions"/,
-      () => must(accept(id)),
+      () => must(acceptSuggestion(id)),
       (env) => asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {}, env }),
     );
-    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'accepted' });
+    expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(await selectRow('select status from knowledge_suggestions where id = ?', id)).toEqual({
+      status: 'accepted',
+    });
   });
 
   it('makes another suggestion for the same version stale', async () => {
-    const first = await aSuggestion(asOwner, 'One.');
-    const second = await aSuggestion(asOwner, 'Two.', first.conceptId);
-    const rival = () => must(accept(first.id));
-    const answer = await overtaken(REPLACE, rival, (env) => accept(second.id, env));
-    expect(statusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
+    const first = await createSuggestion(asOwner, 'One.');
+    const second = await createSuggestion(asOwner, 'Two.', first.conceptId);
+    const rival = () => must(acceptSuggestion(first.id));
+    const answer = await sendOvertaken(REPLACE, rival, (env) => acceptSuggestion(second.id, env));
+    expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${first.conceptId}`)).body).toMatchObject({
       description: 'One.',
       version: 2,
@@ -130,29 +136,33 @@ describe('a suggestion that somebody else accepts first', () => {
 
 describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
-    const { id, conceptId } = await aSuggestion(asOwner, 'Too late.');
-    const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () => reject(id));
-    expect(statusAndCode(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    const { id, conceptId } = await createSuggestion(asOwner, 'Too late.');
+    const { env, hasRun } = createRivalEnv(/^update "knowledge_resources"/, () => rejectSuggestion(id));
+    expect(readStatusAndCode(await acceptSuggestion(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
-    expect(await versionsOf(conceptId)).toBe(1);
+    expect(await readVersions(conceptId)).toBe(1);
   });
 
   it('leaves the suggestion pending if its target is archived meanwhile instead', async () => {
-    const { id, conceptId } = await aSuggestion(asOwner, 'For an earlier version.');
-    const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () =>
+    const { id, conceptId } = await createSuggestion(asOwner, 'For an earlier version.');
+    const { env, hasRun } = createRivalEnv(/^update "knowledge_resources"/, () =>
       must(asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)),
     );
-    const answer = await accept(id, env);
+    const answer = await acceptSuggestion(id, env);
     expect([answer.status >= 400, hasRun()]).toEqual([true, true]);
-    expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'pending' });
+    expect(await selectRow('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'pending' });
   });
 
   it('creates nothing', async () => {
-    const name = aName('never made');
-    const { id } = await aPromotion(asOwner, { name, description: 'A class.', node_type: 'class' }, 'promote-ontology');
-    const { env, hasRun } = rivalBefore(/^insert into "knowledge_resources"/, () => reject(id));
-    expect(statusAndCode(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    const name = makeName('never made');
+    const { id } = await createPromotion(
+      asOwner,
+      { name, description: 'A class.', node_type: 'class' },
+      'promote-ontology',
+    );
+    const { env, hasRun } = createRivalEnv(/^insert into "knowledge_resources"/, () => rejectSuggestion(id));
+    expect(readStatusAndCode(await acceptSuggestion(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
     expect(records).toEqual([]);
@@ -161,7 +171,11 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
 
 describe('the acceptance of several suggestions', () => {
   it('answers what was accepted before an internal error', async () => {
-    const [first, second, third] = [await aSuggestion(asOwner), await aSuggestion(asOwner), await aSuggestion(asOwner)];
+    const [first, second, third] = [
+      await createSuggestion(asOwner),
+      await createSuggestion(asOwner),
+      await createSuggestion(asOwner),
+    ];
     let acceptances = 0;
     const secondAcceptance = {
       test: (sql: string) => {
@@ -170,7 +184,7 @@ describe('the acceptance of several suggestions', () => {
         return acceptances === 2;
       },
     } as RegExp;
-    const { env, hasRun } = rivalBefore(secondAcceptance, async () => {
+    const { env, hasRun } = createRivalEnv(secondAcceptance, async () => {
       throw new Error('D1 is away');
     });
     const ids = [first.id, second.id, third.id];

@@ -14,66 +14,66 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, deliver, load } from '../uploads/support.ts';
-import { aConcept, aName, KNOWLEDGE_PATH } from './support.ts';
+import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
+import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/semantic`;
 const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 let company: Company;
 let asOwner: Company['as'];
 let concept: string;
-let tables = 0;
+let tableCount = 0;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
-  concept = await aConcept(asOwner);
+  concept = await createConcept(asOwner);
 });
 
-const item = (fields: Record<string, unknown>) => ({
+const makeItem = (fields: Record<string, unknown>) => ({
   kind: 'metric',
-  name: aName('item'),
+  name: makeName('item'),
   description: 'x',
   source_concept_ids: [concept],
   ...fields,
 });
 
-async function anItemOf(fields: Record<string, unknown>): Promise<string> {
-  const { status, body } = await asOwner.post(PATH, { json: item(fields) });
+async function createItem(fields: Record<string, unknown>): Promise<string> {
+  const { status, body } = await asOwner.post(PATH, { json: makeItem(fields) });
   if (status !== 201) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
-const tableName = (): string => {
-  tables += 1;
-  return `checked_${tables}`;
+const makeTableName = (): string => {
+  tableCount += 1;
+  return `checked_${tableCount}`;
 };
 
 /** A table of one column `a`, an item that sums it, and what can be done to the table. */
-async function aSum(fields: Record<string, unknown> = {}) {
-  const name = tableName();
+async function createSum(fields: Record<string, unknown> = {}) {
+  const name = makeTableName();
   const id = await aTable(asOwner, name, [column('a', 'integer')]);
-  const summed = await anItemOf({
+  const summed = await createItem({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
     formula: 'sum(a)',
     ...fields,
   });
-  expect(await codesOf(summed)).toEqual([]);
+  expect(await readErrorCodes(summed)).toEqual([]);
   return { name, id, summed, table: tableRoutes(asOwner, id) };
 }
 
-const errorsOf = async (id: string): Promise<{ code: string; message: string }[]> => {
+const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
   const row = await env.CONTROL_DB.prepare('select validation_errors from knowledge_resources where id = ?')
     .bind(id)
     .first<{ validation_errors: string }>();
   return JSON.parse(row?.validation_errors ?? 'null');
 };
 
-const codesOf = async (id: string): Promise<string[]> => (await errorsOf(id)).map(({ code }) => code);
+const readErrorCodes = async (id: string): Promise<string[]> => (await readErrors(id)).map(({ code }) => code);
 
 /** The errors that the consumer of the queue records. */
-const expectErrors = (id: string, codes: string[]) => expect.poll(() => codesOf(id)).toEqual(codes);
+const expectErrors = (id: string, codes: string[]) => expect.poll(() => readErrorCodes(id)).toEqual(codes);
 
 /** Records a wrong error of an item, which only a new check corrects. */
 const recordWrongError = (id: string) =>
@@ -85,7 +85,7 @@ const recordWrongError = (id: string) =>
 
 describe('a semantic item', () => {
   it('is checked again when a table is renamed, and when it gets its name back', async () => {
-    const { name, summed, table } = await aSum();
+    const { name, summed, table } = await createSum();
     await table.put({ display_name: `${name}_moved` });
     await expectErrors(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
     await table.put({ display_name: name });
@@ -95,21 +95,21 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when a table that it names by id is renamed', async () => {
-    const name = tableName();
+    const name = makeTableName();
     const id = await aTable(asOwner, name, [column('a', 'integer')]);
-    const summed = await anItemOf({ mapped_tables: [id], formula: `sum(${name}.a)` });
+    const summed = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
     await tableRoutes(asOwner, id).put({ display_name: `${name}_moved` });
     await expectErrors(summed, ['does_not_compile']);
   });
 
   it('is checked again when a column is renamed', async () => {
-    const { summed, table } = await aSum();
+    const { summed, table } = await createSum();
     await table.put({ columns: [{ ...column('b', 'integer'), previous_name: 'a' }] });
     await expectErrors(summed, ['unknown_column', 'does_not_compile']);
   });
 
   it('is checked again when a column is deleted, and when it is added', async () => {
-    const { summed, table } = await aSum();
+    const { summed, table } = await createSum();
     await table.put({ columns: [column('b', 'integer')] });
     await expectErrors(summed, ['unknown_column', 'does_not_compile']);
     await table.put({ columns: [column('b', 'integer'), column('a', 'integer')] });
@@ -117,16 +117,16 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when a column gets another type', async () => {
-    const { summed, table } = await aSum();
+    const { summed, table } = await createSum();
     await table.put({ columns: [column('a', 'text')] });
     await expectErrors(summed, ['does_not_compile']);
-    expect((await errorsOf(summed))[0]?.message).toContain('sum(text)');
+    expect((await readErrors(summed))[0]?.message).toContain('sum(text)');
     await table.put({ columns: [column('a', 'decimal')] });
     await expectErrors(summed, []);
   });
 
   it('is checked again when a table is deleted, and when one of its name is created or uploaded', async () => {
-    const { name, summed, table } = await aSum();
+    const { name, summed, table } = await createSum();
     const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
     await expectErrors(summed, unknown);
@@ -134,16 +134,16 @@ describe('a semantic item', () => {
     await expectErrors(summed, []);
     await tableRoutes(asOwner, again).delete();
     await expectErrors(summed, unknown);
-    await load(company, [aFile('again.csv', 'a\n1\n2\n')], { display_name: name });
+    await loadFiles(company, [makeFile('again.csv', 'a\n1\n2\n')], { display_name: name });
     await expectErrors(summed, []);
   });
 
   it('is checked again when the rows of a table are replaced by an upload', async () => {
-    const { id, name, summed } = await aSum();
+    const { id, name, summed } = await createSum();
     await recordWrongError(summed);
-    const job = await load(
+    const job = await loadFiles(
       company,
-      [aFile('new.csv', 'a\n7\n')],
+      [makeFile('new.csv', 'a\n7\n')],
       { display_name: name },
       { into: id, mode: 'replace' },
     );
@@ -152,20 +152,20 @@ describe('a semantic item', () => {
   });
 
   it('is checked again when only its SQL names the table', async () => {
-    const { name, table } = await aSum();
-    const other = tableName();
+    const { name, table } = await createSum();
+    const other = makeTableName();
     await aTable(asOwner, other, [column('x', 'integer')]);
     const entity = { kind: 'entity', mapped_tables: [other] };
-    const formula = await anItemOf({ ...entity, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
-    const filter = await anItemOf({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
-    expect([await codesOf(formula), await codesOf(filter)]).toEqual([[], []]);
+    const formula = await createItem({ ...entity, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
+    const filter = await createItem({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
+    expect([await readErrorCodes(formula), await readErrorCodes(filter)]).toEqual([[], []]);
     await table.delete();
     await expectErrors(formula, ['does_not_compile']);
     await expectErrors(filter, ['does_not_compile']);
   });
 
   it('is checked again when it is restored', async () => {
-    const { summed, table } = await aSum();
+    const { summed, table } = await createSum();
     await asOwner.delete(`${PATH}/${summed}`);
     await table.delete();
     const { body } = await asOwner.patch(`${PATH}/${summed}`, { json: { status: 'draft' } });
@@ -175,7 +175,7 @@ describe('a semantic item', () => {
 
 describe('a change while a semantic item is checked', () => {
   it('of a table is noticed by a check that began before', async () => {
-    const { name, summed, table } = await aSum();
+    const { name, summed, table } = await createSum();
     const noted = await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
@@ -191,11 +191,11 @@ describe('a change while a semantic item is checked', () => {
       return { checks, codes: errors.map(({ code }) => code) };
     });
     expect(noted).toEqual({ checks: 2, codes: ['unknown_table', 'unknown_table', 'nothing_to_compile_on'] });
-    expect(await codesOf(summed)).toEqual(noted.codes);
+    expect(await readErrorCodes(summed)).toEqual(noted.codes);
   });
 
   it('of the item keeps the outdated check from being recorded', async () => {
-    const { summed } = await aSum();
+    const { summed } = await createSum();
     await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
@@ -205,11 +205,11 @@ describe('a change while a semantic item is checked', () => {
         return check;
       });
     });
-    expect(await codesOf(summed)).toEqual(['does_not_compile']);
+    expect(await readErrorCodes(summed)).toEqual(['does_not_compile']);
   });
 
   it('of a table is noticed by an item that is being created', async () => {
-    const name = tableName();
+    const name = makeTableName();
     const id = await aTable(asOwner, name, [column('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
@@ -224,10 +224,10 @@ describe('a change while a semantic item is checked', () => {
           return check;
         },
       };
-      return createResource(ctx, overtaken, item({ mapped_tables: [name], formula: 'sum(a)' }) as never);
+      return createResource(ctx, overtaken, makeItem({ mapped_tables: [name], formula: 'sum(a)' }) as never);
     });
     expect(made.validationErrors.map(({ code }) => code)).toEqual(['does_not_compile']);
-    expect(await codesOf(made.id)).toEqual(['does_not_compile']);
+    expect(await readErrorCodes(made.id)).toEqual(['does_not_compile']);
   });
 });
 
@@ -241,26 +241,26 @@ describe('a recheck of all items', () => {
   }
 
   it('continues in further messages until all are done', async () => {
-    const { name } = await aSum();
-    const ids = await Promise.all(Array.from({ length: 42 }, () => anItemOf({ mapped_tables: [name] })));
+    const { name } = await createSum();
+    const ids = await Promise.all(Array.from({ length: 42 }, () => createItem({ mapped_tables: [name] })));
     for (const id of ids) await recordWrongError(id);
     const queue = aQueue();
     const message: JobMessage = { type: 'knowledge.recheck', companyId: company.id, tables: [name], after: '' };
-    expect(await deliver(message, queue.env)).toBe('done');
+    expect(await deliverMessage(message, queue.env)).toBe('done');
     let deliveries = 1;
     for (let next = queue.sent.shift(); next; next = queue.sent.shift()) {
-      await deliver(next.message, queue.env);
+      await deliverMessage(next.message, queue.env);
       deliveries += 1;
     }
     expect(deliveries).toBe(3);
-    expect(await Promise.all(ids.map(codesOf))).toEqual(ids.map(() => []));
+    expect(await Promise.all(ids.map(readErrorCodes))).toEqual(ids.map(() => []));
   });
 
   it('is retried until the database is reached', async () => {
-    const { name } = await aSum();
+    const { name } = await createSum();
     const queue = aQueue();
     const { body } = await asOwner.post(PATH, {
-      json: item({ mapped_tables: [name], formula: 'sum(a)' }),
+      json: makeItem({ mapped_tables: [name], formula: 'sum(a)' }),
       env: { ...UNREACHABLE, ...queue.env } as never,
     });
     expect(body.validation_errors).toEqual([
@@ -270,16 +270,16 @@ describe('a recheck of all items', () => {
     for (let outage = 0; outage < 3; outage += 1) {
       const [first] = queue.sent.splice(0);
       pauses.push(first?.pause);
-      expect(await deliver(first?.message as JobMessage, { ...UNREACHABLE, ...queue.env })).toBe('done');
+      expect(await deliverMessage(first?.message as JobMessage, { ...UNREACHABLE, ...queue.env })).toBe('done');
     }
-    expect(await codesOf(body._id)).toEqual(['not_checked']);
+    expect(await readErrorCodes(body._id)).toEqual(['not_checked']);
     const [last] = queue.sent.splice(0);
     expect([...pauses, last?.pause]).toEqual([60, 60, 120, 240]);
-    await deliver(last?.message as JobMessage, queue.env);
-    expect(await codesOf(body._id)).toEqual([]);
+    await deliverMessage(last?.message as JobMessage, queue.env);
+    expect(await readErrorCodes(body._id)).toEqual([]);
     expect(queue.sent).toEqual([]);
     // After 30 tries the failure is left to the queue, which gives the message up.
     const message = { ...(last?.message as JobMessage & { type: 'knowledge.recheck' }), tries: 30 };
-    expect(await deliver(message, { ...UNREACHABLE, ...queue.env })).toBe('again');
+    expect(await deliverMessage(message, { ...UNREACHABLE, ...queue.env })).toBe('again');
   });
 });

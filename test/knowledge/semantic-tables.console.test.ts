@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aConcept, aName, KNOWLEDGE_PATH } from './support.ts';
+import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
 const PATH = `${KNOWLEDGE_PATH}/semantic`;
 let company: Company;
@@ -11,16 +11,16 @@ let concept: string;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
-  concept = await aConcept(asOwner);
+  concept = await createConcept(asOwner);
 });
 
-const create = (fields: Record<string, unknown>, caller = asOwner) =>
+const postItem = (fields: Record<string, unknown>, caller = asOwner) =>
   caller.post(PATH, {
-    json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...fields },
+    json: { kind: 'metric', name: makeName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
 
-const wrong = async (fields: Record<string, unknown>): Promise<string[][]> => {
-  const { status, body } = await create(fields);
+const readInvalidFields = async (fields: Record<string, unknown>): Promise<string[][]> => {
+  const { status, body } = await postItem(fields);
   expect(status).toBe(201);
   return body.validation_errors.map(({ field, code }: Record<string, string>) => [field, code]);
 };
@@ -34,7 +34,7 @@ describe('the mapping of a semantic item to tables', () => {
 
   it('is valid when tables, by name or id, and columns exist', async () => {
     expect(
-      await wrong({
+      await readInvalidFields({
         mapped_tables: ['customers', orders],
         mapped_columns: ['orders.total', `${orders}.customer_id`, 'customers.id'],
         mapped_relations: ['orders.customer_id = customers.id'],
@@ -58,7 +58,7 @@ describe('the mapping of a semantic item to tables', () => {
     [{ formula: 'count(*)' }, [['formula', 'nothing_to_compile_on']]],
     [{ mapped_columns: ['orders.total'], formula: 'max(total)' }, []],
   ])('is checked, and what is wrong is named: %j', async (fields, errors) => {
-    expect(await wrong(fields)).toEqual(errors);
+    expect(await readInvalidFields(fields)).toEqual(errors);
   });
 
   it.each([
@@ -70,20 +70,24 @@ describe('the mapping of a semantic item to tables', () => {
     [{ kind: 'dimension', formula: 'sum(total)' }, 'formula', 'sum is an aggregate, which cannot be used here'],
     [{ filters: ['total > 0', 'total > (SELECT 0)'] }, 'filters.1', 'subqueries are not allowed'],
   ])('keeps to the grammar of metric queries, whatever Postgres takes: %j', async (fields, field, message) => {
-    const { body } = await create({ mapped_tables: ['orders'], ...fields });
+    const { body } = await postItem({ mapped_tables: ['orders'], ...fields });
     expect(body.validation_errors).toEqual([{ field, code: 'does_not_compile', message }]);
   });
 
   it('is not checked where metric queries do not read it, nor for the metrics that a formula builds on', async () => {
-    expect(await wrong({ kind: 'entity', mapped_tables: ['orders'], filters: ['total > (SELECT 0)'] })).toEqual([]);
-    expect(await wrong({ formula: '{{Nobody has made it}} / count(*)', mapped_tables: ['orders'] })).toEqual([]);
+    expect(
+      await readInvalidFields({ kind: 'entity', mapped_tables: ['orders'], filters: ['total > (SELECT 0)'] }),
+    ).toEqual([]);
+    expect(
+      await readInvalidFields({ formula: '{{Nobody has made it}} / count(*)', mapped_tables: ['orders'] }),
+    ).toEqual([]);
     for (const formula of [
       '{{A}} * 2',
       "{{A}} - date '2024-01-01'",
       '{{A}} || {{B}}',
       'case when {{A}} then {{B}} end',
     ])
-      expect([formula, await wrong({ formula })]).toEqual([formula, []]);
+      expect([formula, await readInvalidFields({ formula })]).toEqual([formula, []]);
   });
 
   it.each([
@@ -99,19 +103,19 @@ describe('the mapping of a semantic item to tables', () => {
     '1] , ARRAY[1',
     "repeat('x', 2000000000) || total",
   ])('does not run SQL that is injected by a formula: %s', async (formula) => {
-    expect(await wrong({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
+    expect(await readInvalidFields({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
     expect((await tableRoutes(asOwner, orders).get()).status).toBe(200);
   });
 
   it('is answered with the message of Postgres', async () => {
-    const { body } = await create({ mapped_tables: ['orders'], formula: 'sum(totl)' });
+    const { body } = await postItem({ mapped_tables: ['orders'], formula: 'sum(totl)' });
     expect(body.validation_errors[0].message).toContain('"totl" does not exist');
   });
 
   it('has the error unknown_table before the database is provisioned', async () => {
     const other = await aCompany();
-    const source_concept_ids = [await aConcept(other.as)];
-    const { status, body } = await create({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);
+    const source_concept_ids = [await createConcept(other.as)];
+    const { status, body } = await postItem({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);
     expect(status).toBe(201);
     expect(body.validation_errors.map(({ code }: { code: string }) => code)).toEqual([
       'unknown_table',

@@ -1,11 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
-import { statusAndCode } from '../support/console.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aModel, NO_MODEL, proposal } from './model.ts';
-import { accept, aPromotion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH, NOBODY } from './support.ts';
+import { createModel, makeProposal, NO_MODEL } from './model.ts';
+import { acceptSuggestion, createPromotion, SUGGESTIONS } from './suggesting.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+  UNKNOWN_ID,
+} from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
@@ -15,14 +23,16 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-const conceptOf = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
+const readConcept = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body;
 
 describe('a request for a suggestion', () => {
   it('returns a pending suggestion and its explanation, and changes nothing', async () => {
-    const name = aName('Churn');
-    const conceptId = await aConcept(asOwner, { name, description: 'x', tags: ['kept'] });
-    const before = await conceptOf(conceptId);
-    const { env } = await aModel(proposal({ description: 'Customers who leave.', tags: null, aliases: ['Evasão'] }));
+    const name = makeName('Churn');
+    const conceptId = await createConcept(asOwner, { name, description: 'x', tags: ['kept'] });
+    const before = await readConcept(conceptId);
+    const { env } = await createModel(
+      makeProposal({ description: 'Customers who leave.', tags: null, aliases: ['Evasão'] }),
+    );
     const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${conceptId}/generate`, { env });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
@@ -51,34 +61,34 @@ describe('a request for a suggestion', () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
-    expect(await conceptOf(conceptId)).toStrictEqual(before);
+    expect(await readConcept(conceptId)).toStrictEqual(before);
     const listed = await asOwner.get(`${SUGGESTIONS}?target_type=concept`);
     expect(listed.body.records).toContainEqual(body);
   });
 
   it('works for every type of resource', async () => {
-    const [a, b] = [await aNode(asOwner), await aNode(asOwner)];
+    const [a, b] = [await createNode(asOwner), await createNode(asOwner)];
     const cases = [
-      ['semantic', `/semantic/${await anItem(asOwner)}/generate`, { description: 'new', grain: 'day' }],
+      ['semantic', `/semantic/${await createItem(asOwner)}/generate`, { description: 'new', grain: 'day' }],
       ['ontology_node', `/ontology/nodes/${a}/generate`, { attributes: ['x'] }],
       [
         'ontology_relation',
-        `/ontology/relations/${await aRelation(asOwner, a, 'has', b)}/generate`,
+        `/ontology/relations/${await createRelation(asOwner, a, 'has', b)}/generate`,
         { cardinality: '1:N' },
       ],
     ] as const;
     for (const [type, path, payload] of cases) {
-      const { env } = await aModel(proposal(payload));
+      const { env } = await createModel(makeProposal(payload));
       const { status, body } = await asOwner.post(`${SUGGESTIONS}${path}`, { env });
       expect([status, body.target_type, body.suggested_payload]).toEqual([201, type, payload]);
-      expect((await accept(asOwner, body._id)).body.resource).toMatchObject(payload);
+      expect((await acceptSuggestion(asOwner, body._id)).body.resource).toMatchObject(payload);
     }
   });
 
   it('works for turning a concept into a semantic item or an ontology node', async () => {
-    const item = await aPromotion(asOwner, { kind: 'dimension', name: aName('Region'), description: 'Where.' });
+    const item = await createPromotion(asOwner, { kind: 'dimension', name: makeName('Region'), description: 'Where.' });
     expect(item.body).toMatchObject({ target_type: 'semantic_create', target_id: null, concept_id: item.conceptId });
-    const made = (await accept(asOwner, item.id)).body;
+    const made = (await acceptSuggestion(asOwner, item.id)).body;
     expect(made.resource).toMatchObject({
       kind: 'dimension',
       status: 'draft',
@@ -87,22 +97,22 @@ describe('a request for a suggestion', () => {
       validation_errors: [],
     });
     expect(made.suggestion).toMatchObject({ status: 'accepted', resource_id: made.resource._id });
-    const node = await aPromotion(asOwner, { node_type: 'event', description: 'It happens.' }, 'promote-ontology');
+    const node = await createPromotion(asOwner, { node_type: 'event', description: 'It happens.' }, 'promote-ontology');
     expect(node.body.target_type).toBe('ontology_node_create');
-    const { resource } = (await accept(asOwner, node.id)).body;
+    const { resource } = (await acceptSuggestion(asOwner, node.id)).body;
     expect(resource).toMatchObject({ node_type: 'event', source_concepts: [node.conceptId], status: 'draft' });
   });
 
   it('sends the catalogue to the model, and checks the formula that comes back', async () => {
     const { as } = await aProvisionedCompany();
     await aTable(as, 'orders', [column('total', 'decimal')]);
-    const conceptId = await aConcept(as, { type: 'metric_hint' });
-    const model = await aModel(
-      proposal({ name: 'Revenue', description: 'x', mapped_tables: ['orders'], formula: 'sum(nothing)' }),
+    const conceptId = await createConcept(as, { type: 'metric_hint' });
+    const model = await createModel(
+      makeProposal({ name: 'Revenue', description: 'x', mapped_tables: ['orders'], formula: 'sum(nothing)' }),
     );
     const { body } = await as.post(`${SUGGESTIONS}/concepts/${conceptId}/promote-semantic`, { env: model.env });
     expect((await model.asked())[0]?.messages[1]?.content).toContain('orders (0 rows): total decimal "total"');
-    const accepted = await accept(as, body._id);
+    const accepted = await acceptSuggestion(as, body._id);
     expect(accepted.body.resource).toMatchObject({ kind: 'metric', mapped_tables: ['orders'] });
     expect(accepted.body.resource.validation_errors[0]).toMatchObject({ field: 'formula', code: 'does_not_compile' });
   });
@@ -133,8 +143,10 @@ describe('a request for a suggestion', () => {
     ],
     [{ explanation: 'half \ud83d' }, { explanation: 'half \ufffd' }],
   ])('reads explanation, evidence and confidence as models give them: %j', async (given, shown) => {
-    const { env } = await aModel(proposal({ description: 'Clear.' }, given));
-    const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${await aConcept(asOwner)}/generate`, { env });
+    const { env } = await createModel(makeProposal({ description: 'Clear.' }, given));
+    const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${await createConcept(asOwner)}/generate`, {
+      env,
+    });
     expect([status, body]).toEqual([201, expect.objectContaining(shown)]);
   });
 
@@ -147,33 +159,33 @@ describe('a request for a suggestion', () => {
       '/ontology/nodes/{id}/generate',
       '/ontology/relations/{id}/generate',
     ]) {
-      const answer = await asOwner.post(`${SUGGESTIONS}${path.replace('{id}', NOBODY)}`, { env: NO_MODEL });
-      expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+      const answer = await asOwner.post(`${SUGGESTIONS}${path.replace('{id}', UNKNOWN_ID)}`, { env: NO_MODEL });
+      expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     }
   });
 
   it('is refused for unknown and archived resources, and those of other companies', async () => {
-    const { env } = await aModel(proposal({ description: 'y' }));
-    const foreign = await aConcept((await aCompany()).as);
-    for (const id of [NOBODY, foreign]) {
-      expect(statusAndCode(await asOwner.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
+    const { env } = await createModel(makeProposal({ description: 'y' }));
+    const foreign = await createConcept((await aCompany()).as);
+    for (const id of [UNKNOWN_ID, foreign]) {
+      expect(readStatusAndCode(await asOwner.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
         404,
         'CONCEPT_NOT_FOUND',
       ]);
     }
-    const archived = await aConcept(asOwner);
+    const archived = await createConcept(asOwner);
     await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
     const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${archived}/generate`, { env });
-    expect(statusAndCode(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
   });
 });
 
 describe('an AI provider that fails', () => {
-  const good = proposal({ description: 'At last.' });
-  const ask = async (steps: Parameters<typeof aModel>, variables: Record<string, string> = {}) => {
-    const model = await aModel(...steps);
+  const good = makeProposal({ description: 'At last.' });
+  const ask = async (steps: Parameters<typeof createModel>, variables: Record<string, string> = {}) => {
+    const model = await createModel(...steps);
     const env = { ...model.env, ...variables };
-    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await aConcept(asOwner)}/generate`, { env });
+    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await createConcept(asOwner)}/generate`, { env });
     return { answer, asked: (await model.asked()).length };
   };
 
@@ -187,7 +199,7 @@ describe('an AI provider that fails', () => {
     ['text that is no JSON', { text: 'Sure! Here is your JSON:' }],
     ['an answer cut short', { text: '{}', finishReason: 'length' }],
     ['a payload that is no object', { answer: { payload: 7 } }],
-    ['a payload over the limits', proposal({ description: 'x'.repeat(4097) })],
+    ['a payload over the limits', makeProposal({ description: 'x'.repeat(4097) })],
     ['a body of 3 MiB', { body: `"${'x'.repeat(3 * 1024 * 1024)}"` }],
   ] as const)('is asked again when it answers %s', async (_, step) => {
     const { answer, asked } = await ask([step, good]);
@@ -214,8 +226,8 @@ describe('an AI provider that fails', () => {
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0, 5_000],
   ])('is asked again after the time of its Retry-After: %s', async (after, least, most) => {
     const retryAfter = typeof after === 'function' ? after() : after;
-    const model = await aModel({ status: 429, retryAfter }, good);
-    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await aConcept(asOwner)}/generate`, {
+    const model = await createModel({ status: 429, retryAfter }, good);
+    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await createConcept(asOwner)}/generate`, {
       env: model.env,
     });
     expect(answer.status).toBe(201);
@@ -231,18 +243,18 @@ describe('an AI provider that fails', () => {
     [{ body: '<html>' }, 502, 'AI_OUTPUT_INVALID', 3],
     [{ status: 401 }, 502, 'AI_PROVIDER_REFUSED', 1],
     [{ text: 'no' }, 502, 'AI_OUTPUT_INVALID', 3],
-    [proposal({ description: null }), 502, 'AI_OUTPUT_INVALID', 1],
+    [makeProposal({ description: null }), 502, 'AI_OUTPUT_INVALID', 1],
   ] as const)(
     'fails the request, without showing the API key, when it answers %j',
     async (step, status, code, times) => {
       const { answer, asked } = await ask([step]);
-      expect([statusAndCode(answer), asked]).toEqual([[status, code], times]);
+      expect([readStatusAndCode(answer), asked]).toEqual([[status, code], times]);
       expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);
     },
   );
 
   it('fails the request as invalid when its answer is longer than 1 MiB', async () => {
     const { answer } = await ask([{ body: `"${'x'.repeat(1024 * 1024 - 1)}"` }]);
-    expect(statusAndCode(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
+    expect(readStatusAndCode(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
   });
 });

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  aConsoleGroup,
-  aPermission,
-  enter,
-  fieldsOf,
-  NOBODY,
-  permissionInput,
-  statusAndCode,
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makePermissionInput,
+  readInvalidFields,
+  readStatusAndCode,
+  UNKNOWN_ID,
 } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -24,10 +24,13 @@ describe('a permission', () => {
   it.each([
     ['the company', {}],
     ['one service', { service_name: 'managed-tables' }],
-    ['one resource', { service_name: 'users', service_id: NOBODY }],
+    ['one resource', { service_name: 'users', service_id: UNKNOWN_ID }],
     ['all resources of a service', { service_name: 'users', service_id: '*' }],
   ])('for %s is created, and shown as it was sent', async (_what, scope) => {
-    const input = permissionInput(company, { ...target(scope), actions: ['read', 'create', 'update', 'delete', '*'] });
+    const input = makePermissionInput(company, {
+      ...target(scope),
+      actions: ['read', 'create', 'update', 'delete', '*'],
+    });
     const { status, body } = await create(input);
     expect([status, body]).toEqual([
       201,
@@ -54,68 +57,76 @@ describe('a permission', () => {
     [{ target: { company_id: 'ABCDEFABCDEFABCDEFABCDEF' } }, 'target.company_id'],
     [{ target: { company_id: 'short' } }, 'target.company_id'],
   ])('with %j is not valid', async (wrong, field) => {
-    expect(fieldsOf(await create(permissionInput(company, wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await create(makePermissionInput(company, wrong)))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      field,
+    ]);
   });
 
   it.each([
     [{ service_name: 'content' }, 'target.service_name'],
     [{ service_name: 'users', service_id: 'x' }, 'target.service_id'],
-    [{ service_id: NOBODY }, 'target.service_name'],
+    [{ service_id: UNKNOWN_ID }, 'target.service_name'],
   ])('for %j is not valid', async (scope, field) => {
-    expect(fieldsOf(await create(permissionInput(company, target(scope))))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await create(makePermissionInput(company, target(scope))))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      field,
+    ]);
   });
 
   it('is refused for another company or all companies', async () => {
     const other = await aCompany();
-    const id = await aPermission(company);
+    const id = await createPermission(company);
     for (const company_id of ['*', other.id]) {
-      const json = permissionInput(company, { target: { company_id } });
-      expect(statusAndCode(await create(json))).toEqual([403, 'FORBIDDEN']);
-      expect(statusAndCode(await company.as.put(`/v1/permissions/${id}`, { json }))).toEqual([403, 'FORBIDDEN']);
+      const json = makePermissionInput(company, { target: { company_id } });
+      expect(readStatusAndCode(await create(json))).toEqual([403, 'FORBIDDEN']);
+      expect(readStatusAndCode(await company.as.put(`/v1/permissions/${id}`, { json }))).toEqual([403, 'FORBIDDEN']);
     }
     expect((await company.as.get(`/v1/permissions/${id}`)).body.target.company_id).toBe(company.id);
   });
 
   it('changes only what is sent', async () => {
-    const before = (await create(permissionInput(company))).body;
+    const before = (await create(makePermissionInput(company))).body;
     const put = async (json: object) => (await company.as.put(`/v1/permissions/${before._id}`, { json })).body;
     expect(await put({ name: 'Another' })).toEqual({ ...before, name: 'Another', updated_at: expect.any(String) });
     expect(await put({ actions: ['*'] })).toMatchObject({ name: 'Another', actions: ['*'], target: before.target });
     expect(await put(target({}))).toMatchObject({ actions: ['*'], target: { company_id: company.id } });
     expect(await put({})).toMatchObject({ name: 'Another', description: before.description });
     const bad = await company.as.put(`/v1/permissions/${before._id}`, { json: { name: 'x', actions: [] } });
-    expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'actions', 'name']);
+    expect(readInvalidFields(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'actions', 'name']);
   });
 
   it('is deleted once, and removed from every group', async () => {
-    const id = await aPermission(company);
-    const group = await aConsoleGroup(company, { permissionIds: [id] });
+    const id = await createPermission(company);
+    const group = await createConsoleGroup(company, { permissionIds: [id] });
     const { as, id: userId } = await aUser(company);
-    await enter(company, userId, group._id);
+    await addToGroups(company, userId, group._id);
     expect((await as.get('/v1/users')).status).toBe(200);
     expect((await company.as.delete(`/v1/permissions/${id}`)).status).toBe(204);
-    expect(statusAndCode(await company.as.delete(`/v1/permissions/${id}`))).toEqual([404, 'PERMISSION_NOT_FOUND']);
+    expect(readStatusAndCode(await company.as.delete(`/v1/permissions/${id}`))).toEqual([404, 'PERMISSION_NOT_FOUND']);
     expect((await as.get('/v1/users')).status).toBe(403);
     expect((await company.as.get(`/v1/groups/${group._id}`)).body.permissionIds).toEqual([]);
   });
 
   it('that names a resource gives access to that resource only', async () => {
-    const { _id: group } = await aConsoleGroup(company, {
-      permissionIds: [await aPermission(company, target({ service_name: 'users', service_id: company.owner.id }))],
+    const { _id: group } = await createConsoleGroup(company, {
+      permissionIds: [await createPermission(company, target({ service_name: 'users', service_id: company.owner.id }))],
     });
     const { as, id } = await aUser(company);
-    await enter(company, id, group);
+    await addToGroups(company, id, group);
     expect((await as.get(`/v1/users/${company.owner.id}`)).status).toBe(200);
     expect((await as.get(`/v1/users/${id}`)).status).toBe(403);
     expect((await as.get('/v1/users')).status).toBe(403);
   });
 
   it('that the operator made for all companies gives access, too', async () => {
-    const id = await aPermission(company);
+    const id = await createPermission(company);
     await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
-    const { _id: group } = await aConsoleGroup(company, { permissionIds: [id] });
+    const { _id: group } = await createConsoleGroup(company, { permissionIds: [id] });
     const user = await aUser(company);
-    await enter(company, user.id, group);
+    await addToGroups(company, user.id, group);
     expect((await user.as.get('/v1/groups')).status).toBe(200);
     const renamed = await company.as.put(`/v1/permissions/${id}`, { json: { name: 'Everywhere' } });
     expect([renamed.status, renamed.body.target]).toEqual([200, { company_id: '*' }]);
@@ -126,7 +137,7 @@ describe('the list of permissions', () => {
   it('has all permissions of the company, also by pages', async () => {
     const crowd = await aCompany();
     const made: string[] = [];
-    for (let count = 0; count < 21; count += 1) made.push(await aPermission(crowd));
+    for (let count = 0; count < 21; count += 1) made.push(await createPermission(crowd));
     const whole = await must(crowd.as.get('/v1/permissions'));
     expect([whole.total, whole.quantity]).toEqual([21, 21]);
     const ids = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);

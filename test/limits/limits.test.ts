@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, it } from 'vitest';
-import { connected, inInvocation } from '../../local/limits/invocation.ts';
+import { openWithinLimit, runInInvocation } from '../../local/limits/invocation.ts';
 import { LIMITS } from '../../local/limits/limits.ts';
 import { resetClock } from '../support/clock.ts';
 
@@ -86,8 +86,8 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case
     ],
   },
   queries: {
-    taken: [() => inInvocation(() => runQueries(1_000))],
-    refused: [() => inInvocation(() => runQueries(1_001))],
+    taken: [() => runInInvocation(() => runQueries(1_000))],
+    refused: [() => runInInvocation(() => runQueries(1_001))],
   },
   messageBytes: {
     taken: [() => env.AUDIT.send(text(127_000))],
@@ -130,8 +130,8 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case
     ],
   },
   subrequests: {
-    taken: [() => inInvocation(() => connectedTimes(10_000))],
-    refused: [() => inInvocation(() => connectedTimes(10_001))],
+    taken: [() => runInInvocation(() => connectedTimes(10_000))],
+    refused: [() => runInInvocation(() => connectedTimes(10_001))],
   },
 };
 
@@ -142,7 +142,7 @@ async function runQueries(times: number): Promise<void> {
 }
 
 async function connectedTimes(times: number): Promise<void> {
-  for (let sent = 0; sent < times; sent += 1) await connected(async () => undefined);
+  for (let sent = 0; sent < times; sent += 1) await openWithinLimit(async () => undefined);
 }
 
 describe('a limit of the platform, as tests and `npm start` apply it', () => {
@@ -161,9 +161,9 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
   it('makes the seventh connection of an invocation wait until another has its answer', async () => {
     const answers = list(8, () => Promise.withResolvers<void>());
     let begun = 0;
-    const all = inInvocation(() =>
+    const all = runInInvocation(() =>
       answers.map(({ promise }) =>
-        connected(() => {
+        openWithinLimit(() => {
           begun += 1;
           return promise;
         }),
@@ -176,7 +176,7 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
     await Promise.all(all);
     expect(begun).toBe(8);
     // Those of others do not count.
-    expect(await inInvocation(() => connected(async () => 'at once'))).toBe('at once');
+    expect(await runInInvocation(() => openWithinLimit(async () => 'at once'))).toBe('at once');
   });
 });
 

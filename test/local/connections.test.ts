@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleWorkers } from '../../local/bundle.ts';
-import { freePort } from '../../local/processes.ts';
+import { findFreePort } from '../../local/processes.ts';
 import { openState } from '../../local/state.ts';
 import { type LocalWorker, startWorker } from '../../local/worker.ts';
 
@@ -20,7 +20,7 @@ let worker: LocalWorker | undefined;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'data-console-connections-'));
   const { secrets } = await openState(join(folder, 'state'));
-  const port = await freePort();
+  const port = await findFreePort();
   baseUrl = `http://127.0.0.1:${port}`;
   worker = await startWorker({
     projectDir: PROJECT,

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keptBundle } from '../../local/kept-bundles.ts';
+import { findOrMakeBundle } from '../../local/kept-bundles.ts';
 
 let project: string;
 let buildCount: number;
@@ -19,7 +19,7 @@ afterEach(() => rm(project, { recursive: true }));
 
 /** How often it was bundled until now, and what the folder holds. */
 async function bundled(config = '{}'): Promise<[number, string]> {
-  const folder = await keptBundle(project, config, async (fresh) => {
+  const folder = await findOrMakeBundle(project, config, async (fresh) => {
     buildCount += 1;
     await mkdir(fresh);
     await writeFile(join(fresh, 'index.js'), `bundle ${buildCount}`);
@@ -55,7 +55,7 @@ describe('the cached bundle of a Worker', () => {
   });
 
   it('is not cached when its build fails', async () => {
-    const failing = keptBundle(project, '{}', async (fresh) => {
+    const failing = findOrMakeBundle(project, '{}', async (fresh) => {
       await mkdir(fresh);
       throw new Error('The Worker cannot be bundled.');
     });
@@ -64,7 +64,7 @@ describe('the cached bundle of a Worker', () => {
   });
 
   it('is the one that is built first when two are built at the same time', async () => {
-    const slow = keptBundle(project, '{}', async (fresh) => {
+    const slow = findOrMakeBundle(project, '{}', async (fresh) => {
       await mkdir(fresh);
       await writeFile(join(fresh, 'index.js'), 'slow');
       // Another process makes the same, and ends before this one.

@@ -5,7 +5,7 @@ import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type System, startSystem } from '../../bench/system.ts';
 import { type CuttingProxy, cuttingProxy } from '../packages/cutting-proxy.ts';
-import { type Random, randomBy } from '../support/random.ts';
+import { createRandomChoices, type Random } from '../support/random.ts';
 
 const MIB = 1024 * 1024;
 const PIECE = 8 * MIB;
@@ -123,7 +123,7 @@ it(
     let token = '';
     let since = Number.NEGATIVE_INFINITY;
     for (let number = 0; number < COUNT; number += 1) {
-      const random = randomBy(seed + number);
+      const random = createRandomChoices(seed + number);
       const length = random.chance(0.95)
         ? 1 + random.upTo(200_000)
         : random.of([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 7]);

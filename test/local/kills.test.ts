@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { orders } from '../../bench/orders.ts';
+import { writeOrdersCsv } from '../../bench/orders.ts';
 import { type System, startSystem } from '../../bench/system.ts';
 
 /** Kills of the runtime in mid-work; more of them: `KILLS=30 npx vitest run test/local/kills.test.ts`. */
@@ -24,7 +24,7 @@ afterAll(async () => {
   await system?.stop();
 }, 180_000);
 
-const file = new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' });
+const file = new File([writeOrdersCsv(ROWS)], 'pedidos.csv', { type: 'text/csv' });
 const jobPath = (id: string) => `/v1/managed-tables/upload-jobs/${id}`;
 
 /** What the company's Postgres itself says of a job, whether or not anybody answers for it. */

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type System, startSystem } from '../../bench/system.ts';
-import { freePort } from '../../local/processes.ts';
+import { findFreePort } from '../../local/processes.ts';
 import { OFFICIAL_CLIENTS } from './agents.ts';
 import { AUTHORIZATION_SCENARIOS, NOT_OFFERED } from './mcp-scenarios.ts';
 
@@ -37,7 +37,7 @@ let authorization: string;
 let door: Server;
 let url: string;
 beforeAll(async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   url = `http://localhost:${port}/mcp`;
   // The metadata document of a client is on this machine.
   system = await startSystem(undefined, { ALLOWED_ORIGINS: new URL(url).origin, ALLOW_PRIVATE_ISSUERS: 'true' });
@@ -179,7 +179,7 @@ describe('the official conformance suite for MCP authorization servers', () => {
 
   it.each(Object.keys(CLIENTS))('passes with a client that %s', async (known) => {
     const client = await (CLIENTS[known] as () => Promise<string>)();
-    const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await freePort())];
+    const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await findFreePort())];
     const found = await runSuite('authorization', ['--url', system.baseUrl, ...by], letSuiteIn);
     expect([...found.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());
     // What it skips or only warns of has not passed.

@@ -3,8 +3,8 @@ import { chown, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unprivilegedUser } from '../../local/postgres-user.ts';
-import { freePort } from '../../local/processes.ts';
+import { ensureUnprivilegedUser } from '../../local/postgres-user.ts';
+import { findFreePort } from '../../local/processes.ts';
 
 const found = process.env.PGBOUNCER_PATH ?? 'pgbouncer';
 
@@ -16,7 +16,7 @@ export async function startPgBouncer(
   postgres: { host: string; port: number; password: string },
   folder: string,
 ): Promise<{ port: number; close(): void }> {
-  const port = await freePort();
+  const port = await findFreePort();
   const files = { settings: join(folder, 'pgbouncer.ini'), users: join(folder, 'users.txt') };
   await writeFile(files.users, `"postgres" "${postgres.password}"\n`);
   const settings = [
@@ -33,7 +33,7 @@ export async function startPgBouncer(
     'max_client_conn = 1000',
   ];
   await writeFile(files.settings, `${settings.join('\n')}\n`);
-  const user = await unprivilegedUser();
+  const user = await ensureUnprivilegedUser();
   for (const path of [folder, ...Object.values(files)]) {
     if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid);
   }

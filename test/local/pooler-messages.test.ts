@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { int32, Messages, message } from '../../local/neon/pooler/messages.ts';
+import { Messages, makeMessage, toInt32 } from '../../local/neon/pooler/messages.ts';
 
 const SENT = [
-  message('', int32(3 << 16), 'user', 'ada'),
-  message('Q', 'select 1'),
-  message('S'),
-  message('Q', 'x'.repeat(100)),
+  makeMessage('', toInt32(3 << 16), 'user', 'ada'),
+  makeMessage('Q', 'select 1'),
+  makeMessage('S'),
+  makeMessage('Q', 'x'.repeat(100)),
 ];
 
 it.each([1, 2, 3, 7, 1_000])(

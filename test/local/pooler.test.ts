@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Pooler } from '../../local/neon/pooler/index.ts';
-import { int32, message } from '../../local/neon/pooler/messages.ts';
+import { makeMessage, toInt32 } from '../../local/neon/pooler/messages.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
 import { hasPgBouncer, startPgBouncer } from './pgbouncer.ts';
 
@@ -222,8 +222,8 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
 
   it('reads messages that are sent together with the first one', async () => {
     const socket = connect({ host: '127.0.0.1', port });
-    const asked = message('', int32(3 << 16), 'user', 'postgres', 'database', 'postgres', Buffer.from([0]));
-    socket.write(Buffer.concat([asked, message('p', 'secret'), message('Q', "SELECT 'there' AS answer")]));
+    const asked = makeMessage('', toInt32(3 << 16), 'user', 'postgres', 'database', 'postgres', Buffer.from([0]));
+    socket.write(Buffer.concat([asked, makeMessage('p', 'secret'), makeMessage('Q', "SELECT 'there' AS answer")]));
     let answered = '';
     for await (const chunk of socket) {
       answered += chunk.toString('latin1');

@@ -11,7 +11,7 @@ import { type Demo, signIn } from '../../local/demo.ts';
 import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
 import { makeSchedule } from '../../local/demo-schedule.ts';
 import type { SentMail } from '../../local/mailbox.ts';
-import { freePort, isAlive } from '../../local/processes.ts';
+import { findFreePort, isAlive } from '../../local/processes.ts';
 import { runCommand } from '../operations/command.ts';
 import { askAsAgent, inspect } from './agents.ts';
 import { commandsOf, runCommands } from './readme.ts';
@@ -33,7 +33,7 @@ describe('npm start', () => {
 
   beforeAll(async () => {
     stateDir = await mkdtemp(join(tmpdir(), 'data-console-test-'));
-    port = await freePort();
+    port = await findFreePort();
   });
   afterAll(async () => {
     for (const child of starts) child.kill('SIGKILL');
@@ -157,7 +157,7 @@ describe('npm start', () => {
     expect(linked).toEqual(embedded);
     await mailsTheDashboard(facts);
 
-    const second = run({ PORT: String(await freePort()) });
+    const second = run({ PORT: String(await findFreePort()) });
     expect(await second.ended).toBe(1);
     expect(second.output()).toMatch(/Another start \(process \d+\) runs on .*: stop it, or set LOCAL_STATE_DIR/);
 

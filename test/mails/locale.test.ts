@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { call } from '../support/api.ts';
-import { invite } from '../support/invite.ts';
-import { mailTo } from '../support/mail.ts';
+import { inviteUser } from '../support/invite.ts';
+import { readNewestMail } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 const expectSpanish = (email: string, subject: RegExp) => {
-  const mail = mailTo(email);
+  const mail = readNewestMail(email);
   expect(mail.subject).toMatch(subject);
   expect(mail.text).toMatch(/^Hola/);
   expect(mail.html).toContain('<html lang="es">');
@@ -28,16 +28,16 @@ describe("a mail in the company's brand", () => {
     const request = () =>
       must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: branded.slug, email } }));
     await request();
-    const { subject, html } = mailTo(email);
+    const { subject, html } = readNewestMail(email);
     const attachments = () =>
-      (mailTo(email) as unknown as { attachments?: { contentId: string; type: string }[] }).attachments;
+      (readNewestMail(email) as unknown as { attachments?: { contentId: string; type: string }[] }).attachments;
     expect(subject).toBe('Your sign-in code for Aves & Cia');
     expect(html).toContain('src="cid:logo" alt="Aves &amp; Cia"');
     expect(attachments()).toMatchObject([{ disposition: 'inline', contentId: 'logo', type: 'image/jpeg' }]);
     // Some mail programs do not show a WebP.
     await must(branded.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.webp) }));
     await request();
-    expect([attachments(), mailTo(email).html.includes('cid:')]).toEqual([undefined, false]);
+    expect([attachments(), readNewestMail(email).html.includes('cid:')]).toEqual([undefined, false]);
   });
 });
 
@@ -56,7 +56,7 @@ describe("a mail in the company's language", () => {
 
   it('contains an invitation', async () => {
     const email = `invited@${company.slug}.test`;
-    await invite(company, email);
+    await inviteUser(company, email);
     expectSpanish(email, /^Te han invitado a /);
   });
 

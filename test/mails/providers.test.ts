@@ -6,9 +6,9 @@ import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { resendMailer } from '../../src/platform/mail-resend.ts';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { codeIn, mailsTo, whileMailIsRefused } from '../support/mail.ts';
-import type { Taken } from '../support/mail-provider.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { listMailsTo, readCode, whileMailIsRefused } from '../support/mail.ts';
+import type { AcceptedMail } from '../support/mail-provider.ts';
 import { aCompany, aUser } from '../support/worlds.ts';
 
 const FROM = 'Data Console <no-reply@console.test>';
@@ -17,9 +17,9 @@ const mail = (to: string): Mail => ({ to, subject: 'Subject', text: 'Text', html
 const resend = ({ baseUrl = inject('mailServiceUrl'), apiKey = KEY, from = FROM } = {}) =>
   resendMailer({ baseUrl, apiKey, sender: parseSender(from) });
 
-async function listReceivedMails(to: string): Promise<Taken[]> {
+async function listReceivedMails(to: string): Promise<AcceptedMail[]> {
   const response = await fetch(`${inject('mailServiceUrl')}/taken`);
-  return ((await response.json()) as Taken[]).filter((one) => one.to.includes(to));
+  return ((await response.json()) as AcceptedMail[]).filter((one) => one.to.includes(to));
 }
 
 /** What a mailer says of a mail that it does not send. */
@@ -103,8 +103,8 @@ describe('a mail service with Resend’s API', () => {
     const json = { company_slug: company.slug, email: company.owner.email };
     expect((await call('POST', '/v1/auth/passwordless/request', { json, env: variables })).status).toBe(200);
     const [sent] = await listReceivedMails(company.owner.email);
-    expect(codeIn(sent as unknown as Mail)).toMatch(/^\d{6}$/);
-    expect(mailsTo(company.owner.email)).toEqual([]);
+    expect(readCode(sent as unknown as Mail)).toMatch(/^\d{6}$/);
+    expect(listMailsTo(company.owner.email)).toEqual([]);
   });
 
   it('must be configured with a key', () => {
@@ -154,7 +154,7 @@ describe('a mail that was refused', () => {
     const tries = await whileMailIsRefused(code, async () => {
       expect((await as.post('/v1/users/invite', { json: { email } })).status).toBe(201);
       for (const minutes of [2, 10, 60, 180]) {
-        later(minutes * 60_000);
+        advanceClock(minutes * 60_000);
         await runScheduled();
       }
     });

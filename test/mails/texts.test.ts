@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { NoticeEvent } from '../../src/db/schema/mails.ts';
-import { consentMail } from '../../src/modules/mails/schedules.ts';
+import { composeConsentMail } from '../../src/modules/mails/schedules.ts';
 import {
-  invitationMail,
-  noticeMail,
-  passwordResetMail,
-  portalCodeMail,
+  composeInvitationMail,
+  composeNoticeMail,
+  composePasswordResetMail,
+  composePortalCodeMail,
+  composeSecurityMail,
+  composeSignInCodeMail,
   type SecurityChange,
-  securityMail,
-  signInCodeMail,
 } from '../../src/modules/mails/texts.ts';
 import type { MailTheme } from '../../src/modules/mails/theme.ts';
-import { nameInMail, textForOutsiders } from '../../src/modules/mails/user-text.ts';
+import { toMailName, toOutsiderText } from '../../src/modules/mails/user-text.ts';
 import { LOCALES, type Locale } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
@@ -41,12 +41,12 @@ const mails = ({
 }: Over = {}) => {
   const to = { ...receiver, ...over, company: { name, locale } };
   return [
-    signInCodeMail({ ...to, code: '012345', minutes: 10 }),
-    passwordResetMail({ ...to, url, minutes: 60 }),
-    invitationMail({ ...to, inviter, url, days: 7 }),
-    portalCodeMail({ ...to, code: '01234567', minutes: 10 }),
-    ...EVENTS.map((event) => noticeMail({ ...to, notice: { event, by, at: Date.UTC(2026, 4, 6, 13, 5) } })),
-    ...CHANGES.map((change) => securityMail(change, to)),
+    composeSignInCodeMail({ ...to, code: '012345', minutes: 10 }),
+    composePasswordResetMail({ ...to, url, minutes: 60 }),
+    composeInvitationMail({ ...to, inviter, url, days: 7 }),
+    composePortalCodeMail({ ...to, code: '01234567', minutes: 10 }),
+    ...EVENTS.map((event) => composeNoticeMail({ ...to, notice: { event, by, at: Date.UTC(2026, 4, 6, 13, 5) } })),
+    ...CHANGES.map((change) => composeSecurityMail(change, to)),
   ];
 };
 
@@ -108,7 +108,7 @@ describe('a mail in another language', () => {
     expect(said('pt-BR')).toContain('em 6 de maio de 2026 às 13:05:00 UTC.');
     expect(said('es')).toContain(', el 6 de mayo de 2026 a las 13:05:00 UTC.');
     const once = { ...receiver, url, minutes: 1 };
-    const one = (locale: Locale) => passwordResetMail({ ...once, company: { name: 'Acme', locale } }).text;
+    const one = (locale: Locale) => composePasswordResetMail({ ...once, company: { name: 'Acme', locale } }).text;
     expect(one('en')).toContain('for 1 minute.');
     expect(one('pt-BR')).toContain('por 1 minuto.');
     expect(one('es')).toContain('durante 1 minuto.');
@@ -117,7 +117,13 @@ describe('a mail in another language', () => {
 
 describe('the mail that asks for consent to scheduled mails', () => {
   const question = (locale: Locale, company = 'Acme') =>
-    consentMail({ ...receiver, name: '', company: { name: company, locale }, agreeUrl: url, unsubscribeUrl: url });
+    composeConsentMail({
+      ...receiver,
+      name: '',
+      company: { name: company, locale },
+      agreeUrl: url,
+      unsubscribeUrl: url,
+    });
 
   it('is in the language of the company, with no English line left', () => {
     const english = new Set(question('en').text.split('\n'));
@@ -146,7 +152,7 @@ describe('a mail of a company with a brand', () => {
   };
   const logo = { type: 'image/png', width: 896, height: 96, bytes: bytesOf(PICTURES.png) } as const;
   const dressed = (more: MailTheme) =>
-    invitationMail({
+    composeInvitationMail({
       ...receiver,
       inviter: 'Olga',
       url,
@@ -212,7 +218,7 @@ describe('the names in a mail', () => {
     ['🏠'.repeat(81), `${'🏠'.repeat(80)}…`],
     [' \n ', 'a company'],
   ])('have no web addresses: %j', (name, shown) => {
-    expect(nameInMail(name, 'a company')).toBe(shown);
+    expect(toMailName(name, 'a company')).toBe(shown);
   });
 
   it('have no web addresses in any kind of mail', () => {
@@ -231,13 +237,13 @@ describe('text from a query result in a mail to an outsider', () => {
     ['evil\u200b.exam\u00adple', 'evil example'],
     ['ｅｖｉｌ．ｅｘａｍｐｌｅ', 'evil example'],
   ])('has no web address: %j', (text, shown) => {
-    expect(textForOutsiders(text)).toBe(shown);
+    expect(toOutsiderText(text)).toBe(shown);
   });
 
   it.each([
     ['12.50', '1.234.123.210', '1,234.56 €', '24/7 9.30:45', 'Nº ½ m²', 'J. P. Morgan & Co., Inc.', 'a\u200bb'],
     ['ana.silva@customer.example', 'josé@customer.example'],
   ])('is otherwise unchanged', (...texts) => {
-    expect(texts.map(textForOutsiders)).toEqual(texts);
+    expect(texts.map(toOutsiderText)).toEqual(texts);
   });
 });

@@ -3,7 +3,7 @@ import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aHeldQueue, sweep } from '../uploads/support.ts';
+import { createHeldQueue, runSweep } from '../uploads/support.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
 const ANSWERED_MS = 30_000;
@@ -132,7 +132,7 @@ describe('an index', () => {
         { idleTimeoutMs: 120_000 },
       ),
     );
-    await sweep(aHeldQueue(), 61_000);
+    await runSweep(createHeldQueue(), 61_000);
     expect(await indexes()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { planColumns, type WantedColumn } from '../../src/modules/managed-tables/column-plan.ts';
-import { nearerWindow } from '../../src/modules/managed-tables/row-pages.ts';
+import { chooseNearerWindow } from '../../src/modules/managed-tables/row-pages.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
 
 const column = (name: string, extra: Partial<WantedColumn> = {}): WantedColumn => ({
@@ -56,7 +56,7 @@ describe('the offset and limit of a page of rows', () => {
       const rows = Array.from({ length: total }, (_, index) => index);
       for (const limit of [1, 2, 3, 7, 10, 30]) {
         for (let offset = 0; offset <= 30; offset += limit) {
-          const window = nearerWindow(total, offset, limit);
+          const window = chooseNearerWindow(total, offset, limit);
           const seen = window.fromEnd ? rows.toReversed() : rows;
           const page = seen.slice(window.offset, window.offset + window.limit);
           expect(window.fromEnd ? page.reverse() : page).toStrictEqual(rows.slice(offset, offset + limit));
@@ -67,7 +67,7 @@ describe('the offset and limit of a page of rows', () => {
   });
 
   it('are counted from the end for the last page', () => {
-    expect(nearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, fromEnd: true });
+    expect(chooseNearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, fromEnd: true });
   });
 });
 

@@ -9,7 +9,7 @@ import { BASE_URL } from '../support/api.ts';
 import { disturb, farAway, rivalBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aHeldQueue, sweep } from '../uploads/support.ts';
+import { createHeldQueue, runSweep } from '../uploads/support.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
 /** More than two batches. */
@@ -335,8 +335,8 @@ describe('an export whose client does not read for a while', () => {
   );
 
   it('has its leftover R2 objects deleted after a day', async () => {
-    const queue = aHeldQueue();
-    await sweep(queue);
+    const queue = createHeldQueue();
+    await runSweep(queue);
     const DAY = 86_400_000;
     const [old, young] = [newId(Date.now() - DAY - 60_000), newId(Date.now() - DAY / 2)];
     for (const id of [old, young]) await env.FILES.put(`exports/${company.id}/${id}/0`, 'x');
@@ -344,7 +344,7 @@ describe('an export whose client does not read for a while', () => {
     await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?')
       .bind(company.id)
       .run();
-    await sweep(queue);
+    await runSweep(queue);
     expect(await waitingParts()).toEqual([`exports/${company.id}/${young}/0`]);
     await env.FILES.delete(`exports/${company.id}/${young}/0`);
   });

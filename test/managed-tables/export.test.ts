@@ -1,7 +1,7 @@
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, load, rowsOf } from '../uploads/support.ts';
+import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
 import { aTable, behindTheApi, column, readRaw, tableRoutes } from './support.ts';
 
 let company: Company;
@@ -127,12 +127,12 @@ describe('an export of a table', () => {
     const there = tableRoutes(company.as, made);
     await there.insert(rows);
     const { body } = await there.export();
-    const job = await load(company, [aFile('there.csv', body)], { display_name: 'back' });
+    const job = await loadFiles(company, [makeFile('there.csv', body)], { display_name: 'back' });
     const back = await tableRoutes(company.as, job.user_table_id).get();
     const byName = new Map(back.body.columns.map((each: { name: string; type: string }) => [each.name, each.type]));
     expect(columns.map((name) => byName.get(name))).toEqual(types);
     const values = (records: Record<string, unknown>[]) => records.map((each) => columns.map((name) => each[name]));
-    expect(values(await rowsOf(company, job.user_table_id))).toEqual(values((await there.rows()).body.records));
+    expect(values(await readRows(company, job.user_table_id))).toEqual(values((await there.rows()).body.records));
   });
 
   it.each([

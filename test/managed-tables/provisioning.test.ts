@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from 'vitest';
 import type { NeonFault } from '../../local/neon/faults.ts';
 import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
 import { aTable, column } from './support.ts';
 
@@ -76,21 +76,21 @@ describe('the provisioning of a company’s database', () => {
     const add = (id: string) => ensureDatabase(openControlDb(env.CONTROL_DB), { id, companyId, now: 1 });
     await add('a'.repeat(24));
     await add('b'.repeat(24));
-    expect(await countOf('managed_databases where company_id = ?', companyId)).toBe(1);
+    expect(await countRows('managed_databases where company_id = ?', companyId)).toBe(1);
   });
 
   it('creates nothing when another call creates the database first', async () => {
     const company = await aCompany();
     const provision = (env: Record<string, string> = {}) => company.as.post(PROVISION_PATH, { env });
     const first: unknown[] = [];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^insert into "managed_databases"/,
       async () => first.push((await provision()).body),
       provision,
     );
     expect([answer.status, [answer.body]]).toStrictEqual([200, first]);
     expect(await projectsOf(company.id)).toHaveLength(1);
-    expect(await countOf('managed_databases where company_id = ?', company.id)).toBe(1);
+    expect(await countRows('managed_databases where company_id = ?', company.id)).toBe(1);
   });
 
   it('does not let another call take its lease until it ends', async () => {
@@ -101,7 +101,9 @@ describe('the provisioning of a company’s database', () => {
       const db = openControlDb(env.CONTROL_DB);
       taken.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
     };
-    const answer = await overtaken(/"neon_project_id" = \?/, take, (env) => company.as.post(PROVISION_PATH, { env }));
+    const answer = await sendOvertaken(/"neon_project_id" = \?/, take, (env) =>
+      company.as.post(PROVISION_PATH, { env }),
+    );
     expect([answer.status, taken]).toStrictEqual([200, [false]]);
     await take();
     expect(taken).toStrictEqual([false, true]);
@@ -113,12 +115,12 @@ describe('the provisioning of a company’s database', () => {
       env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
         .bind(company.id)
         .run();
-    const answer = await overtaken(/"neon_project_id" = \?/, takeOver, (env) =>
+    const answer = await sendOvertaken(/"neon_project_id" = \?/, takeOver, (env) =>
       company.as.post(PROVISION_PATH, { env }),
     );
     expect(answer.status).toBe(503);
     expect(
-      await rowOf('SELECT status, lease_token FROM managed_databases WHERE company_id = ?', company.id),
+      await selectRow('SELECT status, lease_token FROM managed_databases WHERE company_id = ?', company.id),
     ).toStrictEqual({ status: 'provisioning', lease_token: 'of another' });
   });
 
@@ -133,7 +135,7 @@ describe('the provisioning of a company’s database', () => {
       .bind(company.id)
       .run();
     expect((await company.as.get('/v1/managed-tables/status')).body.provisioned).toBe(false);
-    const password = () => rowOf('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
+    const password = () => selectRow('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
     const kept = await password();
     const again = await company.as.post(PROVISION_PATH);
     // The call that crashed may be alive still, and set it once more.

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aStagedJob } from '../uploads/staged.ts';
+import { createStagedJob } from '../uploads/staged.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
 
 let company: Company;
@@ -88,7 +88,7 @@ describe('rows of one table', () => {
     'are counted exactly when an upload in the mode %s comes beside uncommitted inserts',
     async (mode) => {
       await insert(1, 2);
-      const job = await aStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
+      const job = await createStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
       let loading: Promise<unknown> = Promise.resolve();
       await besideAnInsert(async () => {
         await insert(3);

@@ -1,10 +1,10 @@
 import worker from '../../src/background.ts';
-import { collecting } from './collecting.ts';
+import { runCollecting } from './collecting.ts';
 
 type Handlers = Required<typeof worker>;
 
 /** The Worker in the background, which collects while it works. */
 export default {
-  queue: (...call) => collecting(() => worker.queue(...call)),
-  scheduled: (...call) => collecting(() => worker.scheduled(...call)),
+  queue: (...call) => runCollecting(() => worker.queue(...call)),
+  scheduled: (...call) => runCollecting(() => worker.scheduled(...call)),
 } satisfies Handlers;

@@ -1,10 +1,10 @@
-import { requestFor, routesOf } from '../../bench/bodies/routes.ts';
+import { listRoutes, makeRequest } from '../../bench/bodies/routes.ts';
 import { bodyWith, COSTLY } from '../contract/costly.ts';
 import type { Case } from './case.ts';
 
 const BYTES = 1024 * 1024;
 /** Room for the names of the place. */
-const AROUND = 300;
+const NAMES_ROOM_BYTES = 300;
 
 let token = '';
 
@@ -15,11 +15,11 @@ export const BODIES: Case[] = COSTLY.map(([what, json]) => ({
     token = await system.logIn();
   },
   run: async (system) => {
-    const written = json(BYTES - AROUND);
-    for (const route of await routesOf(system)) {
+    const written = json(BYTES - NAMES_ROOM_BYTES);
+    for (const route of await listRoutes(system)) {
       const paths = [...route.places.values()];
       for (const path of [paths[0], paths.at(-1)]) {
-        const answer = await fetch(await requestFor(system, route, bodyWith(path ?? [], written), token));
+        const answer = await fetch(await makeRequest(system, route, bodyWith(path ?? [], written), token));
         await answer.arrayBuffer();
         if (answer.status >= 500) throw new Error(`${route.name} answered ${answer.status}`);
       }

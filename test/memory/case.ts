@@ -12,7 +12,7 @@ export interface Case {
 }
 
 /** Takes an answer, at so many bytes a second. @returns how many bytes and lines it had */
-export async function take(
+export async function downloadAnswer(
   answer: Response,
   perSecond = Number.POSITIVE_INFINITY,
 ): Promise<{ bytes: number; lines: number }> {

@@ -1,18 +1,18 @@
 import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
 import { BODIES } from './bodies.ts';
-import { type Case, take } from './case.ts';
+import { type Case, downloadAnswer } from './case.ts';
 import { COMPANY_EXPORTS } from './company-exports.ts';
 import { DATA_JOBS } from './data-api.ts';
 import { DIRECTORY } from './directory.ts';
 import { DOCUMENTS } from './knowledge.ts';
 import { LOGS } from './logs.ts';
-import { MAILS, mailed } from './mails.ts';
+import { MAILS, sendMail } from './mails.ts';
 import { SINGLE_SIGN_ON } from './single-sign-on.ts';
 import { UPLOADS } from './uploads.ts';
 
 /** Takes the result of a visualization as a file. */
-async function takeFile({ baseUrl, logIn }: System, id: string | undefined, format: string): Promise<void> {
+async function downloadFile({ baseUrl, logIn }: System, id: string | undefined, format: string): Promise<void> {
   const headers = { authorization: `Bearer ${await logIn()}` };
   const answer = await fetch(`${baseUrl}/v1/visualizations/${id}/execute?format=${format}`, {
     method: 'POST',
@@ -23,7 +23,7 @@ async function takeFile({ baseUrl, logIn }: System, id: string | undefined, form
 }
 
 /** Executes SQL as a visualization, as a dashboard of `widgets` of it, and into files. */
-function execution(name: string, sql: string, widgets: number): Case[] {
+function makeExecutionCase(name: string, sql: string, widgets: number): Case[] {
   const ids: { chart?: string; dashboard?: string; embed?: string; share?: string } = {};
   const check = (results: { row_count: number; error?: object }[]) => {
     const rows = results.reduce((sum, result) => sum + (result.row_count ?? 0), 0);
@@ -66,11 +66,11 @@ function execution(name: string, sql: string, widgets: number): Case[] {
     },
     ...(['csv', 'xlsx'] as const).map((format) => ({
       name: `visualization as ${format}: ${name}`,
-      run: (system: System) => takeFile(system, ids.chart, format),
+      run: (system: System) => downloadFile(system, ids.chart, format),
     })),
     ...(['summary', 'csv', 'xlsx'] as const).map((format) => ({
       name: `mailed dashboard of ${widgets} as ${format}: ${name}`,
-      run: (system: System) => mailed(system, ids.dashboard, format),
+      run: (system: System) => sendMail(system, ids.dashboard, format),
     })),
     {
       name: `dashboard of ${widgets} run by an agent: ${name}`,
@@ -83,9 +83,9 @@ function execution(name: string, sql: string, widgets: number): Case[] {
   ];
 }
 
-const rowsOf = <T>(count: number, row: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => row(n));
+const makeRows = <T>(count: number, row: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => row(n));
 
-const SMALL_COLUMNS = rowsOf(100, (n) => `c${n}`);
+const SMALL_COLUMNS = makeRows(100, (n) => `c${n}`);
 
 /** A table for each of the two who insert: on the same one they would wait for each other. */
 const tables: string[] = [];
@@ -102,31 +102,31 @@ async function prepareTables(system: System): Promise<void> {
     tables.push((await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id);
 }
 
-const rowsPath = (which: number) => `/v1/managed-tables/${tables[which]}/data`;
+const makeRowsPath = (which: number) => `/v1/managed-tables/${tables[which]}/data`;
 
-const rowsBody = (rows: object[]) => new Blob([JSON.stringify({ rows })], { type: 'application/json' });
+const makeRowsBody = (rows: object[]) => new Blob([JSON.stringify({ rows })], { type: 'application/json' });
 
 /** The body is made before: meanwhile this process would miss that a connection is closed. */
-function inserting(name: string, rows: () => object[]): Case {
+function makeInsertCase(name: string, rows: () => object[]): Case {
   let body: Blob;
   return {
     name: `inserting ${name}`,
     prepare: async (system) => {
       await prepareTables(system);
-      body = rowsBody(rows());
+      body = makeRowsBody(rows());
     },
-    run: (system, which) => system.call('POST', rowsPath(which), body),
+    run: (system, which) => system.call('POST', makeRowsPath(which), body),
   };
 }
 
 /** The same under an idempotency key, for which the body is read before it is known who may insert. */
-function insertingOnce(name: string, rows: () => object[]): Case {
+function makeIdempotentInsertCase(name: string, rows: () => object[]): Case {
   let body: Blob;
   return {
     name: `inserting once ${name}`,
     prepare: async (system) => {
       await prepareTables(system);
-      body = rowsBody(rows());
+      body = makeRowsBody(rows());
     },
     run: async ({ baseUrl, logIn }, which) => {
       const headers = {
@@ -134,15 +134,15 @@ function insertingOnce(name: string, rows: () => object[]): Case {
         'content-type': 'application/json',
         'idempotency-key': crypto.randomUUID(),
       };
-      const { status } = await fetch(`${baseUrl}${rowsPath(which)}`, { method: 'POST', headers, body });
+      const { status } = await fetch(`${baseUrl}${makeRowsPath(which)}`, { method: 'POST', headers, body });
       if (status !== 201) throw new Error(`answered ${status}`);
     },
   };
 }
 
 /** Rows of which nothing is inserted, and which must not cost more for that. */
-function refused(name: string, rows: () => object[]): Case {
-  const { prepare, run } = inserting(name, rows);
+function makeRefusedInsertCase(name: string, rows: () => object[]): Case {
+  const { prepare, run } = makeInsertCase(name, rows);
   return {
     name: `refusing ${name}`,
     ...(prepare && { prepare }),
@@ -159,7 +159,7 @@ function refused(name: string, rows: () => object[]): Case {
 /** Takes an answer of rows, at so many bytes a second. */
 async function downloadRows({ baseUrl, logIn }: System, path: string, perSecond?: number): Promise<void> {
   const headers = { authorization: `Bearer ${await logIn()}` };
-  const { bytes } = await take(await fetch(`${baseUrl}${path}`, { headers }), perSecond);
+  const { bytes } = await downloadAnswer(await fetch(`${baseUrl}${path}`, { headers }), perSecond);
   if (bytes < MIN_EXPORT_BYTES) throw new Error(`${path} answered ${bytes} bytes`);
 }
 
@@ -180,7 +180,7 @@ async function createFilledTable(system: System, name: string, select: string): 
 }
 
 /** Reads from a table that is filled before. */
-function reading(name: string, select: string, query: string, perSecond?: number): Case {
+function makeReadCase(name: string, select: string, query: string, perSecond?: number): Case {
   let path: string;
   return {
     name,
@@ -192,7 +192,7 @@ function reading(name: string, select: string, query: string, perSecond?: number
 }
 
 /** Rows of a kilobyte, 20 MiB of them. */
-const HARDLY_COMPRESSED = `
+const INCOMPRESSIBLE_SQL = `
   SELECT n, (SELECT string_agg(md5(concat(n, '/', part)), '') FROM generate_series(1, 32) AS part)
   FROM generate_series(1, 20000) AS n`;
 
@@ -206,38 +206,42 @@ export const CASES: Case[] = [
   ...SINGLE_SIGN_ON,
   ...UPLOADS,
   ...DOCUMENTS,
-  ...execution(
+  ...makeExecutionCase(
     '10,000 rows, 10 MiB of text',
     `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 10000) AS n`,
     8,
   ),
-  ...execution(
+  ...makeExecutionCase(
     '10,000 rows of 100 small values',
     `SELECT ${Array.from({ length: 100 }, (_, n) => `n % 10 AS c${n}`).join(', ')} FROM generate_series(1, 10000) AS n`,
     8,
   ),
-  inserting('10,000 rows, 10 MiB', () => rowsOf(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
-  inserting('10,000 rows of 100 small values, 10 MiB', () =>
-    rowsOf(10_000, (n) => Object.fromEntries(SMALL_COLUMNS.map((name, at) => [name, (n + at) % 1000]))),
+  makeInsertCase('10,000 rows, 10 MiB', () => makeRows(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
+  makeInsertCase('10,000 rows of 100 small values, 10 MiB', () =>
+    makeRows(10_000, (n) => Object.fromEntries(SMALL_COLUMNS.map((name, at) => [name, (n + at) % 1000]))),
   ),
-  insertingOnce('10,000 rows, 10 MiB', () => rowsOf(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
-  inserting('a row of one text, 10 MiB', () => [{ texto: 'a'.repeat(10_485_000) }]),
-  refused('a row of 3,000,000 objects', () => [{ texto: rowsOf(3_000_000, () => ({})) }]),
-  refused('a row of 800,000 columns', () => [Object.fromEntries(rowsOf(800_000, (n) => [`x${n}`, 1]))]),
+  makeIdempotentInsertCase('10,000 rows, 10 MiB', () => makeRows(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
+  makeInsertCase('a row of one text, 10 MiB', () => [{ texto: 'a'.repeat(10_485_000) }]),
+  makeRefusedInsertCase('a row of 3,000,000 objects', () => [{ texto: makeRows(3_000_000, () => ({})) }]),
+  makeRefusedInsertCase('a row of 800,000 columns', () => [Object.fromEntries(makeRows(800_000, (n) => [`x${n}`, 1]))]),
   {
     name: 'a page of 1,000 rows',
-    run: (system) => system.call('GET', `${rowsPath(0)}?per_page=1000&page=2`),
+    run: (system) => system.call('GET', `${makeRowsPath(0)}?per_page=1000&page=2`),
   },
-  reading('a page of 16 MiB', `SELECT n, repeat('a', 16500) FROM generate_series(1, 1000) AS n`, '/data?per_page=1000'),
-  reading(
+  makeReadCase(
+    'a page of 16 MiB',
+    `SELECT n, repeat('a', 16500) FROM generate_series(1, 1000) AS n`,
+    '/data?per_page=1000',
+  ),
+  makeReadCase(
     'exporting 1,048,575 rows as xlsx',
     `SELECT n, 'Cliente ' || n FROM generate_series(1, 1048575) AS n`,
     '/export?format=xlsx',
   ),
   ...['csv', 'ndjson', 'parquet'].map((format) =>
-    reading(
+    makeReadCase(
       `exporting 20 MiB as ${format}, taken at 1 MB a second`,
-      HARDLY_COMPRESSED,
+      INCOMPRESSIBLE_SQL,
       `/export?format=${format}`,
       1_000_000,
     ),

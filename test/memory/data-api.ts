@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { System } from '../../bench/system.ts';
 import { signedRequest } from '../../examples/signing/sign.ts';
-import { type Case, take } from './case.ts';
+import { type Case, downloadAnswer } from './case.ts';
 
 /** Has the results of SQL written by jobs of the Data API, and takes them. */
-function job(name: string, sql: string, format: string): Case {
+function makeJobCase(name: string, sql: string, format: string): Case {
   const slug = `job-${crypto.randomUUID()}`;
   return {
     name: `job of the Data API as ${format}: ${name}`,
@@ -13,12 +13,12 @@ function job(name: string, sql: string, format: string): Case {
       await call('POST', '/v1/viz-api-endpoints', { name, slug, visualization_id: _id });
     },
     run: async (system) => {
-      const { job_id: id } = await signed(system, 'POST', `/data/${slug}/jobs`, { format });
+      const { job_id: id } = await sendSigned(system, 'POST', `/data/${slug}/jobs`, { format });
       for (;;) {
-        const { status, error, url, bytes } = await signed(system, 'GET', `/data/jobs/${id}`);
+        const { status, error, url, bytes } = await sendSigned(system, 'GET', `/data/jobs/${id}`);
         if (status === 'failed') throw new Error(error);
         if (status === 'succeeded') {
-          const taken = await take(await fetch(url), 20_000_000);
+          const taken = await downloadAnswer(await fetch(url), 20_000_000);
           if (taken.bytes !== bytes || bytes < 50_000_000) throw new Error(`${taken.bytes} of ${bytes} bytes came`);
           return;
         }
@@ -28,8 +28,13 @@ function job(name: string, sql: string, format: string): Case {
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of several shapes.
-async function signed({ baseUrl, serviceAccount }: System, method: string, path: string, body?: object): Promise<any> {
+async function sendSigned(
+  { baseUrl, serviceAccount }: System,
+  method: string,
+  path: string,
+  body?: object,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of several shapes.
+): Promise<any> {
   const answer = await fetch(await signedRequest(serviceAccount, method, baseUrl + path, body));
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
@@ -43,7 +48,7 @@ const GROWING = `SELECT n, repeat('a', CASE WHEN n <= 100 THEN 10 WHEN n <= 500 
   FROM generate_series(1, 530) AS n`;
 
 export const DATA_JOBS: Case[] = [
-  job('60 MB', ROWS, 'csv'),
-  job('60 MB', ROWS, 'json'),
-  job('rows that grow to 10 MB', GROWING, 'ndjson'),
+  makeJobCase('60 MB', ROWS, 'csv'),
+  makeJobCase('60 MB', ROWS, 'json'),
+  makeJobCase('rows that grow to 10 MB', GROWING, 'ndjson'),
 ];

@@ -10,7 +10,7 @@ const users: string[] = [];
 /** A group for each of the two directories. */
 const groups: string[] = [];
 
-async function send({ baseUrl, serviceAccount }: System, method: string, path: string, body?: object) {
+async function sendScim({ baseUrl, serviceAccount }: System, method: string, path: string, body?: object) {
   const answer = await fetch(`${baseUrl}/scim/v2/${path}`, {
     method,
     headers: {
@@ -30,15 +30,15 @@ async function prepare(system: System): Promise<void> {
   const makeUsers = async () => {
     for (const index of left) {
       const user = { userName: `p${index}@memory.example`, displayName: `Person ${index}`, externalId: `e${index}` };
-      users.push((await send(system, 'POST', 'Users', user)).id);
+      users.push((await sendScim(system, 'POST', 'Users', user)).id);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, makeUsers));
   for (const which of [0, 1])
-    groups.push((await send(system, 'POST', 'Groups', { displayName: `Everyone ${which}` })).id);
+    groups.push((await sendScim(system, 'POST', 'Groups', { displayName: `Everyone ${which}` })).id);
 }
 
-const members = (ids: readonly string[]) => ids.map((value) => ({ value }));
+const toMembers = (ids: readonly string[]) => ids.map((value) => ({ value }));
 
 /** What a directory sends and asks for in a company of ten thousand people. */
 export const DIRECTORY: Case[] = [
@@ -47,8 +47,10 @@ export const DIRECTORY: Case[] = [
     prepare,
     run: async (system, which) => {
       for (let start = 0; start < PEOPLE; start += PAGE) {
-        const value = members(users.slice(start, start + PAGE));
-        await send(system, 'PATCH', `Groups/${groups[which]}`, { Operations: [{ op: 'Add', path: 'members', value }] });
+        const value = toMembers(users.slice(start, start + PAGE));
+        await sendScim(system, 'PATCH', `Groups/${groups[which]}`, {
+          Operations: [{ op: 'Add', path: 'members', value }],
+        });
       }
     },
   },
@@ -56,9 +58,9 @@ export const DIRECTORY: Case[] = [
     name: `a directory that puts a group of ${PEOPLE} members, and reads it`,
     prepare,
     run: async (system, which) => {
-      const sent = { schemas: [GROUP], displayName: `Everyone ${which}`, members: members(users) };
-      await send(system, 'PUT', `Groups/${groups[which]}`, sent);
-      const read = await send(system, 'GET', `Groups/${groups[which]}`);
+      const sent = { schemas: [GROUP], displayName: `Everyone ${which}`, members: toMembers(users) };
+      await sendScim(system, 'PUT', `Groups/${groups[which]}`, sent);
+      const read = await sendScim(system, 'GET', `Groups/${groups[which]}`);
       if (read.members.length !== PEOPLE) throw new Error(`${read.members.length} members`);
     },
   },
@@ -68,7 +70,7 @@ export const DIRECTORY: Case[] = [
     run: async (system) => {
       let count = 0;
       for (let start = 1; start < PEOPLE; start += PAGE) {
-        count += (await send(system, 'GET', `Users?startIndex=${start}&count=${PAGE}`)).Resources.length;
+        count += (await sendScim(system, 'GET', `Users?startIndex=${start}&count=${PAGE}`)).Resources.length;
       }
       if (count < PEOPLE) throw new Error(`${count} users`);
     },

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import type { System } from '../../bench/system.ts';
-import { aWordDocument, aWrittenWorkbook } from '../knowledge/files.ts';
+import { makeWordDocument, writeWorkbook } from '../knowledge/files.ts';
 import type { Case } from './case.ts';
 
 const MIB = 1024 * 1024;
@@ -15,7 +15,7 @@ const RUNNING = 'JOB_RUNNING';
 let running: string | undefined;
 
 /** Has concepts generated from a file. The second is refused once its text is known: a company has one job at a time. */
-async function generate({ call }: System, file: File): Promise<void> {
+async function startGeneration({ call }: System, file: File): Promise<void> {
   const form = new FormData();
   form.append('file', file);
   const refused = (error: Error) => {
@@ -26,7 +26,7 @@ async function generate({ call }: System, file: File): Promise<void> {
   if (job) running = job._id;
 }
 
-function document(name: string, make: () => string | Uint8Array<ArrayBuffer>): Case {
+function makeDocumentCase(name: string, make: () => string | Uint8Array<ArrayBuffer>): Case {
   let file: File;
   return {
     name: `concepts from ${name}`,
@@ -37,7 +37,7 @@ function document(name: string, make: () => string | Uint8Array<ArrayBuffer>): C
       if (running) await call('POST', `/api/v1/domain-knowledge/jobs/${running}/cancel`);
       file = new File([make()], name);
     },
-    run: (system) => generate(system, file),
+    run: (system) => startGeneration(system, file),
   };
 }
 
@@ -45,7 +45,7 @@ function document(name: string, make: () => string | Uint8Array<ArrayBuffer>): C
 const SENTENCE = 'Ticket médio – o valor que um cliente gasta a cada compra. ';
 
 /** Imports a document. Of two of the same at once, one suggests what the other skips. */
-function imported(name: string, type: string, make: () => string): Case {
+function makeImportCase(name: string, type: string, make: () => string): Case {
   let body: string;
   return {
     name: `import of ${name}`,
@@ -64,38 +64,40 @@ function imported(name: string, type: string, make: () => string): Case {
   };
 }
 
-const concept = (n: number) => ({
+const makeConcept = (n: number) => ({
   name: `Termo ${n}`,
   description: SENTENCE.repeat(16).trim(),
   type: 'term',
   tags: ['a', 'b'],
 });
-const concepts = (count: number) => Array.from({ length: count }, (_, n) => concept(n));
+const makeConcepts = (count: number) => Array.from({ length: count }, (_, n) => makeConcept(n));
 
 const IMPORTS: Case[] = [
-  imported('5 MiB of JSON', 'application/json', () => JSON.stringify({ concepts: concepts(4_900) })),
-  imported(
+  makeImportCase('5 MiB of JSON', 'application/json', () => JSON.stringify({ concepts: makeConcepts(4_900) })),
+  makeImportCase(
     '490,000 lists in JSON',
     'application/json',
     () => `{"concepts":[{"name":[${'[],'.repeat(244_000)}0],"tags":[${'[],'.repeat(1_000)}0]}]}`,
   ),
-  imported('290,000 tokens of YAML', 'application/yaml', () => `concepts: [{name: [${'[],'.repeat(72_000)}0]}]`),
-  imported('5 MiB of YAML', 'application/yaml', () => stringify({ concepts: concepts(4_800) }, { lineWidth: 0 })),
-  imported('a million characters in quotes in YAML', 'application/yaml', () =>
-    JSON.stringify({ concepts: concepts(940) }),
+  makeImportCase('290,000 tokens of YAML', 'application/yaml', () => `concepts: [{name: [${'[],'.repeat(72_000)}0]}]`),
+  makeImportCase('5 MiB of YAML', 'application/yaml', () =>
+    stringify({ concepts: makeConcepts(4_800) }, { lineWidth: 0 }),
   ),
-  imported('5,000 lines of CSV', 'text/csv', () =>
-    ['name,description', ...concepts(4_999).map((each) => `${each.name},"${each.description}"`)].join('\n'),
+  makeImportCase('a million characters in quotes in YAML', 'application/yaml', () =>
+    JSON.stringify({ concepts: makeConcepts(940) }),
+  ),
+  makeImportCase('5,000 lines of CSV', 'text/csv', () =>
+    ['name,description', ...makeConcepts(4_999).map((each) => `${each.name},"${each.description}"`)].join('\n'),
   ),
 ];
 
 export const DOCUMENTS: Case[] = [
   ...IMPORTS,
-  document('10 MiB of text.txt', () => SENTENCE.repeat(MIB / 4).slice(0, 9.4 * MIB)),
-  document('19 MiB in paragraphs.docx', () =>
-    aWordDocument(...Array.from({ length: 60_000 }, (_, n) => `${n} ${SENTENCE}`)),
+  makeDocumentCase('10 MiB of text.txt', () => SENTENCE.repeat(MIB / 4).slice(0, 9.4 * MIB)),
+  makeDocumentCase('19 MiB in paragraphs.docx', () =>
+    makeWordDocument(...Array.from({ length: 60_000 }, (_, n) => `${n} ${SENTENCE}`)),
   ),
-  document('a sheet of 70,000 rows.xlsx', () =>
-    aWrittenWorkbook({ Termos: Array.from({ length: 70_000 }, (_, n) => [n, `${SENTENCE} ${n}`]) }),
+  makeDocumentCase('a sheet of 70,000 rows.xlsx', () =>
+    writeWorkbook({ Termos: Array.from({ length: 70_000 }, (_, n) => [n, `${SENTENCE} ${n}`]) }),
   ),
 ];

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { System } from '../../bench/system.ts';
-import { MAIL_DOMAIN, MAIL_KEY, startMailService, type Taken } from '../support/mail-provider.ts';
+import { type AcceptedMail, MAIL_DOMAIN, MAIL_KEY, startMailService } from '../support/mail-provider.ts';
 import type { Case } from './case.ts';
 
-const service = startMailService();
+const mailService = startMailService();
 
 /** Variables that have mails sent by a service like Resend's. */
-export const byResend = async (): Promise<Record<string, string>> => ({
+export const useResend = async (): Promise<Record<string, string>> => ({
   MAIL_PROVIDER: 'resend',
-  MAIL_API_URL: (await service).url,
+  MAIL_API_URL: (await mailService).url,
   MAIL_API_KEY: MAIL_KEY,
   MAIL_FROM: `no-reply@${MAIL_DOMAIN}`,
 });
 
-export const stopMails = async (): Promise<void> => (await service).close();
+export const stopMails = async (): Promise<void> => (await mailService).close();
 
 /** Has a dashboard mailed by a schedule of its own. */
-export async function mailed(system: System, dashboard: string | undefined, format: string): Promise<void> {
+export async function sendMail(system: System, dashboard: string | undefined, format: string): Promise<void> {
   const { user } = await system.call('GET', '/v1/auth/me');
   const recipients = [{ user_id: user._id }];
   const target = { target_type: 'dashboard', target_id: dashboard };
@@ -58,8 +58,8 @@ function attached(format: 'csv' | 'xlsx', rows: number): Case {
       dashboard = (await call('POST', '/v1/dashboards', { name: 'Anexos', layout, cache_seconds: 0 }))._id;
     },
     run: async (system) => {
-      await mailed(system, dashboard, format);
-      const taken = (await (await fetch(`${(await service).url}/taken`)).json()) as Taken[];
+      await sendMail(system, dashboard, format);
+      const taken = (await (await fetch(`${(await mailService).url}/taken`)).json()) as AcceptedMail[];
       const files = taken.at(-1)?.attachments?.filter(({ filename }) => filename.endsWith(format)) ?? [];
       const bytes = files.reduce((sum, { content }) => sum + (content.length / 4) * 3, 0);
       if (bytes < 9 * MIB) throw new Error(`a mail had ${bytes} bytes of files`);

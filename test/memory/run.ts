@@ -13,7 +13,7 @@ import { startSystem } from '../../bench/system.ts';
 import type { Case } from './case.ts';
 import { CASES } from './cases.ts';
 import { NO_MODEL } from './knowledge.ts';
-import { byResend, stopMails } from './mails.ts';
+import { stopMails, useResend } from './mails.ts';
 import { flagsFor, type Peak, type Peaks, watch } from './watch.ts';
 
 /** Megabytes of heap and buffers together. */
@@ -39,7 +39,7 @@ const check = (holds: boolean, what: string) => {
 process.env.MINIFLARE_WORKERD_V8_FLAGS = flagsFor(CAP);
 const byMailer = Map.groupBy(selectedCases, ({ mailer }) => mailer);
 try {
-  for (const [mailer, cases] of byMailer) await measure(cases, { ...NO_MODEL, ...(mailer && (await byResend())) });
+  for (const [mailer, cases] of byMailer) await measure(cases, { ...NO_MODEL, ...(mailer && (await useResend())) });
 } finally {
   await stopMails();
   // Sockets to an isolate that was killed.

@@ -1,11 +1,11 @@
 import type { System } from '../../bench/system.ts';
 import {
-  aSigner,
-  assertionXml,
-  encoded,
+  createSigner,
+  encodeBase64,
+  formatAssertion,
+  formatResponse,
+  makeValidStatement,
   readAuthnRequest,
-  responseXml,
-  rightStatement,
   type Signer,
   sign,
 } from '../support/saml-idp.ts';
@@ -26,15 +26,15 @@ async function answerOf({ call, owner }: System, signer: Signer): Promise<URLSea
   const { url } = await call('GET', `/v1/auth/sso/${owner.company_slug}/start?redirect_uri=${CONSOLE}`);
   const request = readAuthnRequest(new URL(url));
   const groups = Array.from({ length: GROUPS.count }, (_, n) => [`grupo ${n}`, 'g'.repeat(GROUPS.characters)]);
-  const said = { ...rightStatement(request, IDP, owner.email), attributes: Object.fromEntries(groups) };
+  const said = { ...makeValidStatement(request, IDP, owner.email), attributes: Object.fromEntries(groups) };
   let typed = 0;
-  const assertion = assertionXml(said).replaceAll('<saml:AttributeValue>', (tag) => {
+  const assertion = formatAssertion(said).replaceAll('<saml:AttributeValue>', (tag) => {
     typed += 1;
     return typed > GROUPS.typed ? tag : TYPED;
   });
-  const xml = sign(responseXml(said, assertion), 'Assertion', signer);
+  const xml = sign(formatResponse(said, assertion), 'Assertion', signer);
   if (xml.length > LARGEST || xml.length < 0.95 * LARGEST) throw new Error(`The response has ${xml.length} bytes.`);
-  const SAMLResponse = encoded(xml);
+  const SAMLResponse = encodeBase64(xml);
   return new URLSearchParams({ SAMLResponse, RelayState: request.relayState });
 }
 
@@ -44,7 +44,7 @@ export const SINGLE_SIGN_ON: Case[] = [
   {
     name: 'signing in by a SAML response of 256 KiB',
     prepare: async (system) => {
-      const signer = await aSigner();
+      const signer = await createSigner();
       await system.call('PUT', '/v1/auth/sso/config', {
         type: 'saml',
         idp_entity_id: IDP,

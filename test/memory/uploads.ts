@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import { CFB } from '@e965/xlsx';
 import { zipSync } from 'fflate';
 import { KINDS, type Kind, loadByTus, MILLION } from '../../bench/huge-files.ts';
-import { ordersWorkbook } from '../../bench/orders.ts';
-import { jobWhen, type System } from '../../bench/system.ts';
-import { csvOf } from '../../bench/upload-memory/csv.ts';
-import { aBookOfRecords, numbers, shared, sharedTexts } from '../uploads/workbook/records.ts';
-import { aSheet } from '../uploads/workbooks.ts';
+import { writeOrdersWorkbook } from '../../bench/orders.ts';
+import { type System, waitForJob } from '../../bench/system.ts';
+import { makeCsv } from '../../bench/upload-memory/csv.ts';
+import {
+  makeNumbersRecord,
+  makeSharedTextRecord,
+  makeSharedTexts,
+  makeWorkbookOfRecords,
+} from '../uploads/workbook/records.ts';
+import { makeSheetWorkbook } from '../uploads/workbooks.ts';
 import type { Case } from './case.ts';
 
 type Content = string | Blob | Uint8Array<ArrayBuffer>;
@@ -20,11 +25,11 @@ async function load(system: System, name: string, contents: Content[]) {
   const form = new FormData();
   for (const content of contents) form.append('files', new File([content], name));
   const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  const { inferred_schema: schema } = await waitForJob(system, jobId, 'waiting_confirm');
   const display_name = `t${crypto.randomUUID().replaceAll('-', '_')}`;
   const confirmed = { display_name, columns: schema.columns };
   await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, confirmed);
-  return jobWhen(system, jobId, 'done');
+  return waitForJob(system, jobId, 'done');
 }
 
 /** Has a file loaded into a table that is there. @returns the job */
@@ -33,9 +38,9 @@ async function loadInto(system: System, table: string, how: Record<string, strin
   for (const [name, value] of Object.entries(how)) form.append(name, value);
   form.append('files', file);
   const { job_id: jobId } = await system.call('POST', `/v1/managed-tables/${table}/upload`, form);
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  const { inferred_schema: schema } = await waitForJob(system, jobId, 'waiting_confirm');
   await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, { columns: schema.columns });
-  await jobWhen(system, jobId, 'done');
+  await waitForJob(system, jobId, 'done');
   return jobId;
 }
 
@@ -66,7 +71,7 @@ function textsOf(bytes: number): string[] {
 /** A workbook whose cells share texts of about as many bytes, each of them once. */
 function textsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
   const strings = textsOf(bytes).map((text) => `<t>${text}</t>`);
-  return aSheet(
+  return makeSheetWorkbook(
     strings.map((_, n) => [{ t: 's', v: String(n) }]),
     { strings },
   );
@@ -76,9 +81,9 @@ function textsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
 function oldTextsWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
   const texts = textsOf(bytes);
   const columns = 8;
-  const cells = texts.map((_, n) => shared(Math.floor(n / columns), n % columns, n));
+  const cells = texts.map((_, n) => makeSharedTextRecord(Math.floor(n / columns), n % columns, n));
   const container = CFB.utils.cfb_new();
-  CFB.utils.cfb_add(container, '/Workbook', aBookOfRecords(cells, sharedTexts(texts)));
+  CFB.utils.cfb_add(container, '/Workbook', makeWorkbookOfRecords(cells, makeSharedTexts(texts)));
   return Uint8Array.from(CFB.write(container, { type: 'array' }) as Uint8Array);
 }
 
@@ -87,18 +92,18 @@ function unorderedWorkbook(bytes: number): Uint8Array<ArrayBuffer> {
   const columns = 256;
   const rows = Math.floor(bytes / (columns * 6 + 10)) - 1;
   const valuesOf = (row: number) => Array.from({ length: columns }, (_, n) => 1_000_000 + row * columns + n);
-  return aBookOfRecords(Array.from({ length: rows }, (_, n) => numbers(rows - n, valuesOf(rows - n))));
+  return makeWorkbookOfRecords(Array.from({ length: rows }, (_, n) => makeNumbersRecord(rows - n, valuesOf(rows - n))));
 }
 
 /** Ten files of about as many bytes together, in an archive. */
 async function archiveOf(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  const csv = new Uint8Array(await csvOf(bytes / 10).arrayBuffer());
+  const csv = new Uint8Array(await makeCsv(bytes / 10).arrayBuffer());
   return zipSync(Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`parte_${n}.csv`, csv])), { level: 1 });
 }
 
 /** Rows into a table of the same rows, every one of which is there already. */
 function upsert(title: string, bytes: number): Case {
-  const csv = csvOf(bytes);
+  const csv = makeCsv(bytes);
   const tables: string[] = [];
   return {
     name: title,
@@ -112,7 +117,7 @@ function upsert(title: string, bytes: number): Case {
 
 /** Takes back a load of as many bytes, which has replaced as many. */
 function undo(title: string, bytes: number): Case {
-  const csv = csvOf(bytes);
+  const csv = makeCsv(bytes);
   const jobs: string[] = [];
   return {
     name: title,
@@ -143,11 +148,11 @@ function byTus(title: string, kind: Kind): Case {
 }
 
 export const UPLOADS: Case[] = [
-  upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => csvOf(99 * MIB)),
-  upload('ten CSVs, 99 MiB', 'parte.csv', () => csvOf(9.85 * MIB), 10),
+  upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => makeCsv(99 * MIB)),
+  upload('ten CSVs, 99 MiB', 'parte.csv', () => makeCsv(9.85 * MIB), 10),
   upload('ZIP of ten CSVs, 99 MiB unpacked', 'partes.zip', () => archiveOf(99 * MIB)),
   upsert('upsert of a CSV of 20 MiB', 20 * MIB),
-  upload('XLSX of 100,000 rows', 'pedidos.xlsx', () => ordersWorkbook(100_000)),
+  upload('XLSX of 100,000 rows', 'pedidos.xlsx', () => writeOrdersWorkbook(100_000)),
   upload('XLSX with 46 MiB of shared texts', 'textos.xlsx', () => textsWorkbook(46 * MIB)),
   upload('XLS with 46 MiB of shared texts', 'textos.xls', () => oldTextsWorkbook(46 * MIB)),
   upload('XLS of 4 MiB out of order', 'desordem.xls', () => unorderedWorkbook(4 * MIB)),

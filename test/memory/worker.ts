@@ -1,7 +1,7 @@
 import { fillDay } from '../../bench/log/records.ts';
 import worker, { CompanyLog as ProductLog } from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
-import { collecting } from './collecting.ts';
+import { runCollecting } from './collecting.ts';
 import { rememberPrincipals } from './principals.ts';
 
 export * from '../../src/api.ts';
@@ -57,6 +57,6 @@ export default {
     const route = ROUTES[pathname];
     return route
       ? Response.json(await route(searchParams, env))
-      : collecting(() => worker.fetch(request, env, execution));
+      : runCollecting(() => worker.fetch(request, env, execution));
   },
 };

@@ -3,9 +3,9 @@ import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { configure, tryStart } from '../single-sign-on/support.ts';
-import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 import {
@@ -29,7 +29,7 @@ let client: string;
 
 beforeAll(async () => {
   company = await aCompany();
-  owner = bearer(company.token);
+  owner = createCaller(company.token);
   client = await aClient();
 });
 
@@ -219,9 +219,11 @@ describe('the consent of a user', () => {
     // The session is as old.
     const forged = `${old.slice(0, -4)}AAAA`;
     expect((await owner.post('/v1/oauth-grants', { json: { request: forged, allow: true } })).status).toBe(409);
-    later(31 * 60_000);
+    advanceClock(31 * 60_000);
     const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
-    expect((await bearer(token).post('/v1/oauth-grants', { json: { request: old, allow: true } })).status).toBe(409);
+    expect((await createCaller(token).post('/v1/oauth-grants', { json: { request: old, allow: true } })).status).toBe(
+      409,
+    );
   });
 
   it('cannot follow a refusal of the same request', async () => {
@@ -239,8 +241,8 @@ describe('the consent of a user', () => {
     const json = { request: await askedOf(client), allow: true };
     expect((await call('POST', '/v1/oauth-grants', { json })).status).toBe(401);
     const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
-    await must(bearer(token).post('/v1/auth/logout'));
-    expect((await bearer(token).post('/v1/oauth-grants', { json })).status).toBe(401);
+    await must(createCaller(token).post('/v1/auth/logout'));
+    expect((await createCaller(token).post('/v1/oauth-grants', { json })).status).toBe(401);
     // A form of another site has no token to send: no cookie stands in for one.
     const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://evil.example', cookie: 'a=b' };
     const sent = await call('POST', '/v1/oauth-grants', { headers: form, body: 'allow=true' });
@@ -350,7 +352,7 @@ describe('an OAuth client with a metadata document', () => {
     expect(asked.client).toEqual({ name: 'By document', host: new URL(id).host, is_registered: false });
     expect((await letIn(owner, { client: id })).tokens.token_type).toBe('Bearer');
     // What is used is not kept for longer: its document may change.
-    const kept = await rowOf<{ expires_at: number }>(
+    const kept = await selectRow<{ expires_at: number }>(
       'select expires_at from oauth_public_clients where client_id = ?',
       id,
     );
@@ -449,7 +451,7 @@ describe('an OAuth client that administrators registered', () => {
         what === 'begun_at'
           ? exchangeForm(id, code)
           : { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh_token };
-      const { status, body } = await overtaken(
+      const { status, body } = await sendOvertaken(
         new RegExp(`set "${what}"`),
         async () => expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(204),
         (variables) => postForm('/oauth/token', form, {}, variables),

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { overtaken } from '../support/rival.ts';
+import { type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aClient, postForm, REDIRECT } from './support.ts';
@@ -15,7 +15,7 @@ let client: string;
 
 beforeAll(async () => {
   company = await aCompany();
-  owner = bearer(company.token);
+  owner = createCaller(company.token);
   client = await aClient();
 });
 
@@ -44,14 +44,14 @@ describe('an OAuth device', () => {
     const asked = await must(find(owner, ` ${begun.user_code.toLowerCase().replace('-', ' ')}`));
     expect(asked).toMatchObject({ scopes: ['groups:list'], only_reads: true, client: { host: 'program.example.com' } });
     expect(await must(answer(owner, asked.request))).toEqual({ redirect_to: null });
-    later(11_000);
+    advanceClock(11_000);
     const tokens = await must(poll(begun.device_code));
-    expect((await bearer(tokens.access_token).get('/v1/groups')).status).toBe(200);
+    expect((await createCaller(tokens.access_token).get('/v1/groups')).status).toBe(200);
     // Its code is used up, for the person and for whoever copied it.
     expect((await find(owner, begun.user_code)).body.error).toBe('INVALID_CODE');
-    later(22_000);
+    advanceClock(22_000);
     expect((await poll(begun.device_code)).body.error).toBe('invalid_grant');
-    expect((await bearer(tokens.access_token).get('/v1/groups')).status).toBe(401);
+    expect((await createCaller(tokens.access_token).get('/v1/groups')).status).toBe(401);
   });
 
   it('gets tokens after a suspension of the company', async () => {
@@ -59,11 +59,15 @@ describe('an OAuth device', () => {
     const { user_code, device_code } = await begin();
     await must(answer(other.as, (await must(find(other.as, user_code))).request));
     const setStatus = (status: string) =>
-      must(bearer(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, { json: { status } }));
+      must(
+        createCaller(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, {
+          json: { status },
+        }),
+      );
     await setStatus('suspended');
     expect(await poll(device_code)).toMatchObject({ status: 403, body: { error: 'access_denied' } });
     await setStatus('active');
-    later(6_000);
+    advanceClock(6_000);
     expect((await poll(device_code)).status).toBe(200);
   });
 
@@ -74,7 +78,7 @@ describe('an OAuth device', () => {
     expect((await poll(denied.device_code)).body.error).toBe('access_denied');
     for (const allow of [true, false]) expect((await answer(owner, request, allow)).status).toBe(409);
     const late = await begin();
-    later(601_000);
+    advanceClock(601_000);
     expect((await poll(late.device_code)).body.error).toBe('expired_token');
     expect((await poll('unknown')).body.error).toBe('invalid_grant');
   });
@@ -84,7 +88,7 @@ describe('an OAuth device', () => {
     const { request } = await must(find(owner, user_code));
     const person = await aUser(company);
     const other = await must(find(person.as, user_code));
-    const second = await overtaken(
+    const second = await sendOvertaken(
       /insert into "oauth_grants"/,
       async () => expect((await answer(person.as, other.request)).status).toBe(200),
       (env) => owner.post('/v1/oauth-grants', { env, json: { request, allow: true } }),

@@ -1,6 +1,6 @@
 import { beforeAll, expect, inject, it } from 'vitest';
-import { bearer, type Caller } from '../support/api.ts';
-import { rowOf } from '../support/rival.ts';
+import { type Caller, createCaller } from '../support/api.ts';
+import { selectRow } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aClient, letIn, REDIRECT, refresh } from './support.ts';
@@ -34,7 +34,7 @@ const SCOPES = ['groups:list', '*:list', 'users:list', 'groups:*'];
 
 async function begin(): Promise<Model> {
   const person = await aUser(company, { can: ['groups:list', 'users:list'] });
-  const bound = await rowOf<{ group_id: string }>(
+  const bound = await selectRow<{ group_id: string }>(
     'select group_id from group_bindings where principal_id = ?',
     person.id,
   );
@@ -97,7 +97,7 @@ const COMMANDS: Record<string, Command> = {
     if (!held) return;
     const { status, body } = await refresh(held.client, held.refresh);
     expect(status).toBe(held.ended ? 400 : 200);
-    if (!held.ended) Object.assign(held, { refresh: body.refresh_token, program: bearer(body.access_token) });
+    if (!held.ended) Object.assign(held, { refresh: body.refresh_token, program: createCaller(body.access_token) });
   },
   'be deactivated and come back': async (model) => {
     await must(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));

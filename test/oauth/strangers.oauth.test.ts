@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
 import { allow, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { authorize, consent, letIn, MCP, REDIRECT, toldOn } from './support.ts';
@@ -15,7 +15,7 @@ let owner: Caller;
 
 beforeAll(async () => {
   company = await aCompany();
-  owner = bearer(company.token);
+  owner = createCaller(company.token);
 });
 
 /** Fetches from the Worker. */
@@ -91,7 +91,7 @@ it('the library oauth4webapi discovers everything from the address of the API al
   await oauth.processRevocationResponse(
     await oauth.revocationRequest(server, client, oauth.None(), next.refresh_token as string, options),
   );
-  expect((await bearer(next.access_token).get('/v1/groups')).status).toBe(401);
+  expect((await createCaller(next.access_token).get('/v1/groups')).status).toBe(401);
   const device = await oauth.processDeviceAuthorizationResponse(
     server,
     client,
@@ -199,7 +199,7 @@ describe('the challenge of a refused token', () => {
   const metadata = `${BASE_URL}/.well-known/oauth-protected-resource`;
 
   it('names invalid_token as the error', async () => {
-    const unknown = bearer('unknown');
+    const unknown = createCaller('unknown');
     expect((await unknown.get('/v1/groups')).headers.get('www-authenticate')).toBe(
       `Bearer resource_metadata="${metadata}", error="invalid_token"`,
     );
@@ -232,7 +232,7 @@ it('a Deny of mcp:connect keeps its users and service accounts off /mcp, with an
   expect((await program.post('/mcp', { json: ping })).status).toBe(403);
   const machine = await aServiceAccountThat(company, allow('*'), deny('mcp:connect'));
   const { token } = await must(signed(machine.key).post('/tokens'));
-  expect((await bearer(token).post('/mcp', { json: ping })).status).toBe(403);
+  expect((await createCaller(token).post('/mcp', { json: ping })).status).toBe(403);
   const allowed = await aUser(company, { can: ['groups:list'] });
   expect((await allowed.as.post('/mcp', { json: ping })).status).toBe(200);
 });

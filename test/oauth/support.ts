@@ -1,4 +1,4 @@
-import { type ApiResponse, BASE_URL, bearer, type Caller, call } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
 import { must } from '../support/signed.ts';
 
 export const REDIRECT = 'https://program.example.com/callback';
@@ -98,5 +98,5 @@ export async function letIn(as: Caller, more: Parameters<typeof requestOf>[1] & 
   const code = (await consent(as, await askedOf(client, asked))).get('code') as string;
   const redirect = asked.redirect ?? REDIRECT;
   const tokens = await must(exchange(client, code, { redirect_uri: redirect }));
-  return { client, code, tokens, program: bearer(tokens.access_token) };
+  return { client, code, tokens, program: createCaller(tokens.access_token) };
 }

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 import {
@@ -28,7 +28,7 @@ let owner: Caller;
 
 beforeAll(async () => {
   company = await aCompany();
-  owner = bearer(company.token);
+  owner = createCaller(company.token);
 });
 
 afterEach(resetClock);
@@ -81,7 +81,7 @@ describe('an OAuth client with tokens', () => {
     const person = await aUser(company, { can: ['groups:list'] });
     const { program } = await letIn(person.as);
     expect(await statusOf(program)).toBe(200);
-    const bound = await rowOf<{ group_id: string }>(
+    const bound = await selectRow<{ group_id: string }>(
       'select group_id from group_bindings where principal_id = ?',
       person.id,
     );
@@ -116,7 +116,7 @@ describe('an OAuth client with tokens', () => {
     const person = await aUser(company, { can: ['groups:list'] });
     const { client } = await letIn(person.as, {});
     await letIn(person.as, { client });
-    const mails = mailsTo(person.email);
+    const mails = listMailsTo(person.email);
     expect(mails).toHaveLength(1);
     expect(mails[0]?.text).toContain('A program');
   });
@@ -167,7 +167,7 @@ describe('an authorization code', () => {
   it('expires after sixty seconds', async () => {
     const client = await aClient();
     const code = await codeFor(client);
-    later(61_000);
+    advanceClock(61_000);
     expect((await exchange(client, code)).body.error).toBe('invalid_grant');
   });
 
@@ -181,7 +181,7 @@ describe('an authorization code', () => {
   it('that is used twice at the same time issues no tokens, and ends no earlier grant', async () => {
     const { client, program: former } = await letIn(owner);
     const code = await codeFor(client);
-    const { status, body } = await overtaken(
+    const { status, body } = await sendOvertaken(
       /set "begun_at"/,
       async () => expect((await exchange(client, code)).status).toBe(400),
       (env) => postForm('/oauth/token', exchangeForm(client, code), {}, env),
@@ -196,7 +196,7 @@ describe('an authorization code', () => {
     const client = await aClient();
     const request = await askedOf(client);
     const deactivate = () => must(owner.post(`/v1/users/${person.id}/deactivate`));
-    const late = await overtaken(/insert into "oauth_grants"/, deactivate, (env) =>
+    const late = await sendOvertaken(/insert into "oauth_grants"/, deactivate, (env) =>
       person.as.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
     );
     expect(late.status).toBe(409);
@@ -214,7 +214,7 @@ describe('the company of an OAuth grant', () => {
           json: { status },
         }),
       );
-    const { status } = await overtaken(
+    const { status } = await sendOvertaken(
       /set "refresh_digest"/,
       () => setStatus('suspended'),
       (variables) =>
@@ -229,7 +229,7 @@ describe('the company of an OAuth grant', () => {
     expect((await exchange(client, 'x')).status).toBe(400);
     await setStatus('active');
     // Long after a retry would be answered: the token is the newest still.
-    later(11_000);
+    advanceClock(11_000);
     expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
@@ -238,7 +238,11 @@ describe('the company of an OAuth grant', () => {
     const client = await aClient();
     const code = (await consent(other.as, await askedOf(client))).get('code') as string;
     const setStatus = (status: string) =>
-      must(bearer(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, { json: { status } }));
+      must(
+        createCaller(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, {
+          json: { status },
+        }),
+      );
     await setStatus('suspended');
     const refused = await exchange(client, code);
     expect([refused.status, refused.body.error]).toEqual([403, 'access_denied']);
@@ -250,7 +254,7 @@ describe('the company of an OAuth grant', () => {
     const other = await aCompany();
     const client = await aClient();
     const code = (await consent(other.as, await askedOf(client))).get('code') as string;
-    const { status } = await overtaken(
+    const { status } = await sendOvertaken(
       /set "begun_at"/,
       () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
       (variables) => postForm('/oauth/token', exchangeForm(client, code), {}, variables),
@@ -266,7 +270,7 @@ describe('a second consent to the same client', () => {
     expect(await statusOf(first.program)).toBe(200);
     const second = await must(exchange(first.client, code));
     expect(await statusOf(first.program)).toBe(401);
-    expect(await statusOf(bearer(second.access_token))).toBe(200);
+    expect(await statusOf(createCaller(second.access_token))).toBe(200);
     const own = (await listed(owner)).filter((each: { client: { id: string } }) => each.client.id === first.client);
     expect(own.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
   });
@@ -276,9 +280,10 @@ describe('a second consent to the same client', () => {
     const codes = [await codeFor(client), await codeFor(client)] as [string, string];
     const first = await must(exchange(client, codes[0]));
     const second = await must(exchange(client, codes[1]));
-    expect([await statusOf(bearer(first.access_token)), await statusOf(bearer(second.access_token))]).toEqual([
-      401, 200,
-    ]);
+    expect([
+      await statusOf(createCaller(first.access_token)),
+      await statusOf(createCaller(second.access_token)),
+    ]).toEqual([401, 200]);
   });
 });
 
@@ -288,17 +293,17 @@ describe('a refresh token', () => {
     const next = await must(refresh(client, tokens.refresh_token));
     const again = await must(refresh(client, tokens.refresh_token));
     expect(again.refresh_token).toBe(next.refresh_token);
-    expect(await statusOf(bearer(next.access_token))).toBe(200);
+    expect(await statusOf(createCaller(next.access_token))).toBe(200);
     await must(refresh(client, next.refresh_token));
     expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect(await statusOf(program)).toBe(401);
-    expect(await statusOf(bearer(next.access_token))).toBe(401);
+    expect(await statusOf(createCaller(next.access_token))).toBe(401);
   });
 
   it('that is used twice at the same time gets the same response twice, but ends the grant if newer ones were issued', async () => {
     const { client, tokens } = await letIn(owner);
     const meanwhile = (rival: () => Promise<unknown>, refresh_token: string) =>
-      overtaken(/set "refresh_digest"/, rival, (env) =>
+      sendOvertaken(/set "refresh_digest"/, rival, (env) =>
         postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token }, {}, env),
       );
     const got: string[] = [];
@@ -311,16 +316,16 @@ describe('a refresh token', () => {
     }, got[0] as string);
     expect([copied.status, copied.body.error]).toEqual([400, 'invalid_grant']);
     expect((await refresh(client, got[2] as string)).body.error).toBe('invalid_grant');
-    expect(await statusOf(bearer(alike.body.access_token))).toBe(401);
+    expect(await statusOf(createCaller(alike.body.access_token))).toBe(401);
   });
 
   it('is valid for thirty days, and each use renews that', async () => {
     const { client, tokens } = await letIn(owner);
-    later(29 * DAY);
+    advanceClock(29 * DAY);
     const next = await must(refresh(client, tokens.refresh_token));
-    later(58 * DAY);
+    advanceClock(58 * DAY);
     const last = await must(refresh(client, next.refresh_token));
-    later(88 * DAY + 1000);
+    advanceClock(88 * DAY + 1000);
     expect((await refresh(client, last.refresh_token)).body.error).toBe('invalid_grant');
   });
 
@@ -331,11 +336,11 @@ describe('a refresh token', () => {
     expect((await refresh(client, tokens.refresh_token, { resource: MCP })).body.error).toBe('invalid_target');
     const less = await must(refresh(client, tokens.refresh_token, { scope: 'users:list' }));
     expect(less.scope).toBe('users:list');
-    expect(await statusOf(bearer(less.access_token))).toBe(403);
-    expect((await bearer(less.access_token).get('/v1/users')).status).toBe(200);
+    expect(await statusOf(createCaller(less.access_token))).toBe(403);
+    expect((await createCaller(less.access_token).get('/v1/users')).status).toBe(200);
     // The next one has all of it again.
     const all = await must(refresh(client, less.refresh_token));
-    expect([all.scope, await statusOf(bearer(all.access_token))]).toEqual(['groups:* users:list', 200]);
+    expect([all.scope, await statusOf(createCaller(all.access_token))]).toEqual(['groups:* users:list', 200]);
   });
 });
 
@@ -375,7 +380,7 @@ describe('a change of a password', () => {
     const { as } = await aUser(company);
     const json = { current_password: PASSWORD, new_password: NEXT };
     let since: Caller | undefined;
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^update "users" set "password_hash"/,
       async () => {
         await must(as.post('/v1/auth/password', { json }));
@@ -392,7 +397,7 @@ describe('a change of a password', () => {
     const { program } = await letIn(user.as);
     const json = { email: user.email, company_slug: company.slug };
     await must(call('POST', '/v1/users/reset-password/request', { json }));
-    const token = linkIn(mailTo(user.email)).searchParams.get('token');
+    const token = readLink(readNewestMail(user.email)).searchParams.get('token');
     const confirm = (given: string | null) =>
       call('POST', '/v1/users/reset-password/confirm', { json: { token: given, password: NEXT } });
     expect((await confirm('another')).status).toBe(400);
@@ -414,7 +419,7 @@ describe('the OAuth grant type client_credentials', () => {
       ),
     );
     expect([scope, refresh_token]).toEqual(['groups:list', undefined]);
-    const program = bearer(access_token);
+    const program = createCaller(access_token);
     expect(await statusOf(program)).toBe(200);
     expect((await program.get('/v1/users')).status).toBe(403);
     const refused = await program.get('/v1/auth/me');
@@ -427,7 +432,7 @@ describe('the OAuth grant type client_credentials', () => {
   it('gives a token for /mcp, which the API refuses', async () => {
     const form = { grant_type: 'client_credentials', resource: MCP, scope: 'groups:list' };
     const { access_token } = await must(postForm('/oauth/token', form, { authorization: `Basic ${keyOf()}` }));
-    const program = bearer(access_token);
+    const program = createCaller(access_token);
     expect(await statusOf(program)).toBe(401);
     const headers = { accept: 'application/json, text/event-stream' };
     const ask = (method: string, params = {}) =>
@@ -437,7 +442,7 @@ describe('the OAuth grant type client_credentials', () => {
     const ofApi = await must(
       postForm('/oauth/token', { grant_type: 'client_credentials' }, { authorization: `Basic ${keyOf()}` }),
     );
-    const refused = await bearer(ofApi.access_token).post('/mcp', {
+    const refused = await createCaller(ofApi.access_token).post('/mcp', {
       headers,
       json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     });
@@ -491,7 +496,7 @@ it('a refresh does not bring back a client that is forgotten', async () => {
   const { client, tokens } = await letIn(owner);
   await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
   await must(refresh(client, tokens.refresh_token));
-  const kept = await rowOf<{ expires_at: number }>(
+  const kept = await selectRow<{ expires_at: number }>(
     'select expires_at from oauth_public_clients where client_id = ?',
     client,
   );
@@ -500,13 +505,13 @@ it('a refresh does not bring back a client that is forgotten', async () => {
 
 it('the cron trigger deletes expired grants and unused clients, but none in use', async () => {
   const { client, tokens } = await letIn(owner);
-  const isKept = () => countOf('oauth_public_clients where client_id = ?', client);
-  later(29 * DAY);
+  const isKept = () => countRows('oauth_public_clients where client_id = ?', client);
+  advanceClock(29 * DAY);
   await must(refresh(client, tokens.refresh_token));
-  later(40 * DAY);
+  advanceClock(40 * DAY);
   await runScheduled();
-  expect([await isKept(), await countOf('oauth_grants where client_id = ?', client)]).toEqual([1, 1]);
-  later(60 * DAY);
+  expect([await isKept(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([1, 1]);
+  advanceClock(60 * DAY);
   await runScheduled();
-  expect([await isKept(), await countOf('oauth_grants where client_id = ?', client)]).toEqual([0, 0]);
+  expect([await isKept(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([0, 0]);
 });

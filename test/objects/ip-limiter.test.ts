@@ -2,9 +2,9 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import type { IpLimiter } from '../../src/objects/ip-limiter.ts';
-import { anAuditRecord } from '../support/log.ts';
+import { makeAuditRecord } from '../support/log.ts';
 
-const recordOf = (id: string): AuditRecord => anAuditRecord({ id, occurredAt: 1, ip: '203.0.113.9' });
+const recordOf = (id: string): AuditRecord => makeAuditRecord({ id, occurredAt: 1, ip: '203.0.113.9' });
 
 let limiters = 0;
 /**

@@ -8,7 +8,7 @@ import {
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Admission, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { send, signedWire } from '../signature/support.ts';
-import { resetClock, standAt } from '../support/clock.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 const MARGIN_MS = 15 * 60_000;
@@ -166,10 +166,10 @@ describe('a nonce', () => {
     await ask({ nonce: nonce('a-minute-ago', goodUntil - 60_000) });
     await ask({ nonce: nonce('last-of-hour', goodUntil) });
     await ask({ nonce: nonce('next-hour', goodUntil + 1) });
-    standAt(goodUntil + MARGIN_MS);
+    stopClockAt(goodUntil + MARGIN_MS);
     await runDurableObjectAlarm(gate);
     expect(await remembered(gate)).toEqual(['a-minute-ago', 'last-of-hour', 'next-hour']);
-    standAt(goodUntil + MARGIN_MS + 1);
+    stopClockAt(goodUntil + MARGIN_MS + 1);
     await runDurableObjectAlarm(gate);
     expect(await remembered(gate)).toEqual(['next-hour']);
     resetClock();
@@ -187,11 +187,11 @@ describe('a nonce', () => {
     await evictDurableObject(gate);
     await ask({ nonce: nonce('later-nonce', goodUntil + 1) });
     expect(await alarm()).toBe(end);
-    standAt(end);
+    stopClockAt(end);
     await runDurableObjectAlarm(gate);
     expect(await remembered(gate)).toEqual(['later-nonce']);
     expect(await alarm()).toBe(end + HOUR_MS);
-    standAt(end + HOUR_MS);
+    stopClockAt(end + HOUR_MS);
     await runDurableObjectAlarm(gate);
     expect(await readNonceTables(gate)).toEqual({ tables: [], nonces: [] });
     expect(await alarm()).toBeNull();
@@ -234,7 +234,7 @@ describe('a nonce', () => {
     expect(await ask({ nonce: nonce('before') })).toBe('nonce_reused');
     expect(await ask({ nonce: nonce('before'), requestId: 'its request' })).not.toBe('nonce_reused');
     expect((await readNonceTables(gate)).tables).not.toContain('nonces');
-    standAt(endOfHour(Date.now()) + HOUR_MS);
+    stopClockAt(endOfHour(Date.now()) + HOUR_MS);
     await ask({ nonce: nonce('another', Date.now() + 2 * HOUR_MS) });
     await runDurableObjectAlarm(gate);
     expect(await remembered(gate)).toEqual(['another']);
@@ -253,9 +253,9 @@ describe('a nonce', () => {
   it('is refused when the date of its request has passed, stored or not', async () => {
     const { gate, ask } = aGate();
     const goodUntil = Date.now();
-    standAt(goodUntil);
+    stopClockAt(goodUntil);
     expect(await ask({ nonce: nonce('last-moment', goodUntil) })).toMatchObject({ refused: null });
-    standAt(goodUntil + 1);
+    stopClockAt(goodUntil + 1);
     expect(await ask({ nonce: nonce('too-late-now', goodUntil) })).toBe('clock_skew');
     expect(await remembered(gate)).toEqual(['last-moment']);
   });

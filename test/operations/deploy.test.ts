@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LocalNeon } from '../../local/neon/server.ts';
 import { deploy } from '../../operations/deployment/deploy.ts';
 import { waitForHealth } from '../../operations/deployment/health.ts';
-import { missingSecrets } from '../../operations/deployment/secrets.ts';
-import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
+import { makeMissingSecrets } from '../../operations/deployment/secrets.ts';
+import { type Environment, PROJECT, readEnvironment } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { aNeonAccount, callCommand, runCommand } from './command.ts';
 import { WITHOUT_ADDRESSES } from './observability.ts';
@@ -46,7 +46,7 @@ beforeAll(async () => {
     PUBLIC_URL: `http://127.0.0.1:${(deployed.address() as AddressInfo).port}`,
   };
   const location = { hint: null, jurisdiction: 'eu', neon_region: 'aws-eu-central-1' } as const;
-  environment = await environmentOf('staging', { domain: null, location, vars });
+  environment = await readEnvironment('staging', { domain: null, location, vars });
 });
 afterAll(async () => {
   await cloudflare.close();
@@ -209,7 +209,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
 
   it('refuses a change of the jurisdiction, which would not move the database', async () => {
     const { settings } = environment;
-    const elsewhere = await environmentOf('staging', {
+    const elsewhere = await readEnvironment('staging', {
       ...settings,
       location: { ...settings.location, hint: 'weur', jurisdiction: null },
     });
@@ -264,7 +264,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
   it('fails with instructions, before it creates anything, when the account has no workers.dev subdomain', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
-    const nowhere = await environmentOf('staging', { ...environment.settings, vars });
+    const nowhere = await readEnvironment('staging', { ...environment.settings, vars });
     const asked = cloudflare.seen.length;
     cloudflare.subdomain = null;
     const deployment = { environment: nowhere, version: VERSION, env: {}, report: () => undefined };
@@ -326,12 +326,12 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
 
 it('a deployment recognizes existing secrets whichever version they have', () => {
   const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
-  const { toSet } = missingSecrets(present, { PLATFORM_ADMIN_TOKEN: 'the token of the operator' }, 1795309380_000);
+  const { toSet } = makeMissingSecrets(present, { PLATFORM_ADMIN_TOKEN: 'the token of the operator' }, 1795309380_000);
   // One that was only next when a rotation broke off is no key yet.
   expect(Object.keys(toSet)).toEqual([
     'KEY_DERIVATION_SECRETS_1795309380',
     'EMBED_SECRETS_1795309380',
     'PLATFORM_ADMIN_TOKEN',
   ]);
-  expect(() => missingSecrets(['NEON_API_KEY'], { PLATFORM_ADMIN_TOKEN: 'short' }, 0)).toThrow('at least 16');
+  expect(() => makeMissingSecrets(['NEON_API_KEY'], { PLATFORM_ADMIN_TOKEN: 'short' }, 0)).toThrow('at least 16');
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimental_readRawConfig as readRawConfig, type Unstable_RawConfig as WranglerConfig } from 'wrangler';
-import { ENVIRONMENT_NAMES, environmentOf, PROJECT } from '../../operations/environments.ts';
+import { ENVIRONMENT_NAMES, PROJECT, readEnvironment } from '../../operations/environments.ts';
 import { WITHOUT_ADDRESSES } from './observability.ts';
 
 const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
@@ -10,7 +10,7 @@ const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
 async function configurations(): Promise<[string, WranglerConfig][]> {
   const location = { hint: null, jurisdiction: null, neon_region: null };
   const environments = await Promise.all(
-    ENVIRONMENT_NAMES.map((name) => environmentOf(name, { domain: null, location, vars: {} })),
+    ENVIRONMENT_NAMES.map((name) => readEnvironment(name, { domain: null, location, vars: {} })),
   );
   const workers = environments.flatMap(({ name, workers }) =>
     Object.entries(workers).map(([worker, config]): [string, WranglerConfig] => [`${worker} of ${name}`, config]),

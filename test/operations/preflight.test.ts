@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CloudflareAccount } from '../../operations/cloudflare.ts';
-import { preflight } from '../../operations/deployment/preflight.ts';
-import { type EnvironmentSettings, environmentOf } from '../../operations/environments.ts';
+import { checkServices } from '../../operations/deployment/preflight.ts';
+import { type EnvironmentSettings, readEnvironment } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { aNeonAccount } from './command.ts';
 
@@ -45,13 +45,13 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
   await writeFile(join(folder, 'projects.json'), JSON.stringify(projects));
   const account = await aNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
   ends.unshift(account.close);
-  const environment = await environmentOf('production', {
+  const environment = await readEnvironment('production', {
     ...SETTINGS,
     ...settings,
     vars: { ...(settings.vars ?? SETTINGS.vars), NEON_API_URL: account.apiUrl, ...vars },
   });
   const asked = cloudflare.seen.length;
-  const said = await preflight(environment, new CloudflareAccount(cloudflare), env).then(
+  const said = await checkServices(environment, new CloudflareAccount(cloudflare), env).then(
     (notes) => ({ isReady: true, text: notes.join('\n') }),
     (error: Error) => ({ isReady: false, text: error.message }),
   );

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ACCESS, CONTENT } from '../../operations/restore/rows.ts';
+import { ACCESS_TABLES, CONTENT_TABLES } from '../../operations/restore/rows.ts';
 import { callCommand, runCommand } from './command.ts';
 import { aLocalState, type LocalState } from './local-state.ts';
 
@@ -207,7 +207,7 @@ it.each([
 });
 
 it('npm run restore lists only tables that exist and belong to companies', () => {
-  for (const table of [...ACCESS, ...CONTENT]) {
+  for (const table of [...ACCESS_TABLES, ...CONTENT_TABLES]) {
     const columns = query<{ name: string }>(`PRAGMA table_info(${table})`);
     expect(columns.map(({ name }) => name)).toContain('company_id');
   }

@@ -1,8 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { KEY_NAMES, KEY_VARIABLES, newKey, newVersion } from '../../operations/keys.ts';
-import { usesOf } from '../../operations/rotation/uses.ts';
+import { KEY_NAMES, KEY_VARIABLES, makeKey, makeVersion } from '../../operations/keys.ts';
+import { findUses } from '../../operations/rotation/uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { callCommand, runCommand } from './command.ts';
 import { aLocalState, type LocalState } from './local-state.ts';
@@ -24,7 +24,7 @@ const secrets = async (): Promise<Record<string, string>> =>
 beforeEach(async () => {
   const first = KEY_NAMES.map((key) => [
     KEY_VARIABLES[key],
-    key === 'jwt' ? `[${newKey(key, 1)}]` : JSON.stringify({ 1: newKey(key, 1) }),
+    key === 'jwt' ? `[${makeKey(key, 1)}]` : JSON.stringify({ 1: makeKey(key, 1) }),
   ]);
   await writeFile(join(folder, 'secrets.json'), JSON.stringify({ ...Object.fromEntries(first), NEON_API_KEY: 'neon' }));
 });
@@ -121,7 +121,7 @@ describe('the removal of an old version of a key', () => {
     expect((await rotate('remove', key, '1')).output).toMatch(/still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/);
     const now = Date.now();
     const nothing = { query: async () => [], close: async () => undefined };
-    const usesAfter = (ms: number) => usesOf(key, 1, newVersion(now), nothing, now + ms);
+    const usesAfter = (ms: number) => findUses(key, 1, makeVersion(now), nothing, now + ms);
     expect(await usesAfter(days * DAY_MS)).toHaveLength(1);
     expect(await usesAfter(days * DAY_MS + 61_000)).toEqual([]);
   });

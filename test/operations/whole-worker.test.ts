@@ -5,7 +5,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4WorkerOptio
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
 import { bundleWorker } from '../../local/bundle.ts';
-import { missingSecrets } from '../../operations/deployment/secrets.ts';
+import { makeMissingSecrets } from '../../operations/deployment/secrets.ts';
 import { PROJECT } from '../../operations/environments.ts';
 import { buildPages } from '../../src/web/build.ts';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { workerOptions }: { workerOptions: V4WorkerOptionsShape } = workerOptionsOf(join(PROJECT, 'wrangler.toml'));
   const { modulesRules: _rules, email: _email, ...bound } = workerOptions;
   const given = { NEON_API_KEY: 'key', PLATFORM_ADMIN_TOKEN: 'token-of-the-tests' };
-  const { toSet: secrets } = missingSecrets([], given, Date.now());
+  const { toSet: secrets } = makeMissingSecrets([], given, Date.now());
   miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new Log(LogLevel.NONE),

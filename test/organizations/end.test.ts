@@ -5,17 +5,22 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { storeInLog } from '../../src/modules/company-log/service.ts';
 import { CONTROL_TABLES, getName, OTHER_TABLES } from '../../src/modules/organizations/end/control-store.ts';
-import { OWN_FILES, SHARED_FILES, STORES, STORES_OF_BINDINGS } from '../../src/modules/organizations/end/stores.ts';
+import {
+  listOwnFilePrefixes,
+  SHARED_FILE_PREFIXES,
+  STORES,
+  STORES_OF_BINDINGS,
+} from '../../src/modules/organizations/end/stores.ts';
 import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { anAuditRecord } from '../support/log.ts';
-import { failingAt } from '../support/outage.ts';
-import { countOf, overtaken } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { makeAuditRecord } from '../support/log.ts';
+import { createFailingEnv } from '../support/outage.ts';
+import { countRows, sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { neon } from '../support/tenant.ts';
 import { aCompany, aProvisionedCompany, aUser, createCompany, logIn, PASSWORD } from '../support/worlds.ts';
-import { deliver, upload } from '../uploads/support.ts';
+import { deliverMessage, uploadFiles } from '../uploads/support.ts';
 import { controlTables, end, expectNothingLeft, operator, pathOf, placesOf, runErasure } from './looking.ts';
 
 const del = (company: { id: string }, days?: string) =>
@@ -85,7 +90,7 @@ describe('an organization that is scheduled for deletion', () => {
     expect(await must(restore(company))).toMatchObject({ status: 'active', suspended_at: null, deletes_at: null });
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
     expect(reasonOf(await restore(company))).toEqual([409, 'not_deleting']);
-    later(31 * DAY_MS);
+    advanceClock(31 * DAY_MS);
     await runScheduled();
     expect(await statusOf(company)).toBe('active');
   });
@@ -94,14 +99,14 @@ describe('an organization that is scheduled for deletion', () => {
     const company = await aCompany();
     await must(del(company, '1'));
     await runScheduled();
-    expect(await countOf('company_ends where id = ?', company.id)).toBe(0);
+    expect(await countRows('company_ends where id = ?', company.id)).toBe(0);
     await must(restore(company));
   });
 
   it('cannot be restored once its date has come', async () => {
     const company = await aCompany();
     await must(del(company, '1'));
-    later(DAY_MS + 1000);
+    advanceClock(DAY_MS + 1000);
     expect(reasonOf(await restore(company))).toEqual([409, 'erasure_begun']);
     await must(end(company).catch(() => operator.get(pathOf(company))));
     await runErasure(company);
@@ -126,12 +131,12 @@ describe('an organization that is scheduled for deletion', () => {
       await must(del(company, '5'));
       const begin = () =>
         env.CONTROL_DB.prepare("insert into company_ends values (?, 1, null, '{}', null)").bind(company.id).run();
-      const answered = await overtaken(/^update "companies"/, begin, (changed) => ask(company, changed));
+      const answered = await sendOvertaken(/^update "companies"/, begin, (changed) => ask(company, changed));
       expect(reasonOf(answered)).toEqual([409, answer]);
       expect(await statusOf(company)).toBe('deleting');
     }
     const company = await aCompany();
-    const patched = await overtaken(
+    const patched = await sendOvertaken(
       /^update "companies"/,
       () => must(del(company)),
       (changed) => operator.patch(pathOf(company), { json: { status: 'active' }, env: changed }),
@@ -144,7 +149,7 @@ describe('an organization that is erased', () => {
   it('leaves nothing but its certificate; its slug is free, and other companies are unchanged', async () => {
     const company = await aProvisionedCompany();
     const other = await aProvisionedCompany();
-    await upload(company, [new File(['city\nRio of the marks\n'], 'cities.csv')]);
+    await uploadFiles(company, [new File(['city\nRio of the marks\n'], 'cities.csv')]);
     const kept = async () => (await must(signed(other.apiKey).get('/users'))).results;
     const before = await kept();
     const letter = { companyId: company.id, jobId: newId(Date.now()), type: 'upload.load' };
@@ -187,10 +192,10 @@ describe('an organization that is erased', () => {
     const company = await aProvisionedCompany();
     await end(company);
     await runErasure(company);
-    await deliver({ type: 'upload.load', companyId: company.id, jobId: newId(Date.now()) });
-    await deliver({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' });
-    await deliver({ type: 'schedules.run', companyId: company.id });
-    const record = anAuditRecord({ companyId: company.id, principalId: 'late' });
+    await deliverMessage({ type: 'upload.load', companyId: company.id, jobId: newId(Date.now()) });
+    await deliverMessage({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' });
+    await deliverMessage({ type: 'schedules.run', companyId: company.id });
+    const record = makeAuditRecord({ companyId: company.id, principalId: 'late' });
     await storeInLog(env as never, 'audit', record);
     expect(await placesOf([company.id, 'late'])).toEqual([]);
     const log = env.COMPANY_LOG.getByName(company.id);
@@ -207,14 +212,14 @@ describe('an organization that is erased', () => {
     await end(company);
     const certificate = await runErasure(company);
     await env.FILES.put(`uploads/${company.id}/job/0`, 'late');
-    later(2 * 60 * 60 * 1000);
+    advanceClock(2 * 60 * 60 * 1000);
     await runScheduled();
     expect(await placesOf([company.id])).toEqual([]);
     await env.FILES.put(`uploads/${company.id}/job/0`, 'later');
-    later(2 * DAY_MS);
+    advanceClock(2 * DAY_MS);
     await runScheduled();
     expect(await placesOf([company.id])).toEqual([]);
-    expect(await countOf('company_ends where id = ? and due_at is null', company.id)).toBe(1);
+    expect(await countRows('company_ends where id = ? and due_at is null', company.id)).toBe(1);
     expect(await runErasure(company)).toBe(certificate);
   });
 });
@@ -266,7 +271,7 @@ describe('the erasure of an organization', () => {
     const away = { getByName: () => ({ erase: () => Promise.reject(new Error('the object is away')) }) };
     await runScheduled({ COMPANY_LOG: away });
     expect(await statusOf(company)).toBe('deleting');
-    expect(await countOf('users where company_id = ?', company.id)).toBe(1);
+    expect(await countRows('users where company_id = ?', company.id)).toBe(1);
     await runErasure(company);
     expect(await placesOf([company.id])).toEqual([]);
   });
@@ -275,13 +280,13 @@ describe('the erasure of an organization', () => {
     const company = await aCompany();
     await aUser(company);
     const rows = await Promise.all(
-      CONTROL_TABLES.map((table) => countOf(`"${getName(table)}" where company_id = ?`, company.id)),
+      CONTROL_TABLES.map((table) => countRows(`"${getName(table)}" where company_id = ?`, company.id)),
     );
     await end(company);
     const tables = ['mail_requests', 'shared', 'sessions', 'users', 'accounts', 'companies'];
-    for (const table of tables) await runScheduled(failingAt(new RegExp(`^delete from "${table}"`)));
-    await runScheduled(failingAt(/^update "company_ends"/));
-    later(10 * 60 * 1000);
+    for (const table of tables) await runScheduled(createFailingEnv(new RegExp(`^delete from "${table}"`)));
+    await runScheduled(createFailingEnv(/^update "company_ends"/));
+    advanceClock(10 * 60 * 1000);
     const { stores } = await claimsOf(await runErasure(company));
     const removed = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
     // What triggers delete of itself is no row of the count.
@@ -296,7 +301,7 @@ describe('the erasure of an organization', () => {
     await end(company);
     const { id } = company;
     const late = () => env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
-    await overtaken(/^select .* from "outbox"/, late, (changed) => runScheduled(changed));
+    await sendOvertaken(/^select .* from "outbox"/, late, (changed) => runScheduled(changed));
     expect(await statusOf(company)).toBe('deleting');
     await runErasure(company);
     expect(await placesOf([company.id])).toEqual([]);
@@ -320,7 +325,7 @@ describe('the list of stores to erase', () => {
   });
 
   it('names each file prefix once', () => {
-    const places = [...OWN_FILES('of-the-company'), ...SHARED_FILES];
+    const places = [...listOwnFilePrefixes('of-the-company'), ...SHARED_FILE_PREFIXES];
     expect(new Set(places).size).toBe(places.length);
   });
 });

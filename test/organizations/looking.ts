@@ -2,12 +2,12 @@ import { env, listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { expect } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
 import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
-import { bearer } from '../support/api.ts';
+import { createCaller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { must } from '../support/signed.ts';
 import { neon } from '../support/tenant.ts';
 
-export const operator = bearer('operator-token-of-the-tests');
+export const operator = createCaller('operator-token-of-the-tests');
 export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 
 /** Has a company ended at once. */

@@ -4,7 +4,7 @@ import { listPersonalColumns } from '../../src/db/shown-columns.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Person } from '../../src/logs/redaction.ts';
-import { redactedText, redactValue } from '../../src/logs/redaction.ts';
+import { redactText, redactValue } from '../../src/logs/redaction.ts';
 import { storeInLog } from '../../src/modules/company-log/service.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
 import { COMPANY_TABLES, getName } from '../../src/modules/organizations/end/control-store.ts';
@@ -13,14 +13,14 @@ import { append, aRecord, daysAgo, settle } from '../company-log/support.ts';
 import { aSchedule, hasAgreed } from '../schedules/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, requestCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
-import { bearer, type Caller, call } from '../support/api.ts';
+import { type Caller, call, createCaller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
-import { recordsOf } from '../support/log.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { readRecords } from '../support/log.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 import { someSales } from '../visualizations/support.ts';
 import { anEndpoint, aReceiver } from '../webhooks/support.ts';
 import { keysOfFiles, placesOf } from './looking.ts';
@@ -37,7 +37,7 @@ interface Found {
 
 /** A caller whose requests come from one address and browser. */
 const from = (token: string, headers: Record<string, string>): Caller => {
-  const as = bearer(token);
+  const as = createCaller(token);
   const entries = Object.entries(as).map(([name, send]) => [
     name,
     (path: string, sending: { headers?: Record<string, string> } = {}) =>
@@ -103,7 +103,7 @@ async function aPerson(company: Company): Promise<Planted> {
   };
   await must(as.post('/v1/policies', { json: policy }));
   const outsiderId = (
-    await rowOf<{ id: string }>('select id from outsiders where company_id = ? and email = ?', company.id, email)
+    await selectRow<{ id: string }>('select id from outsiders where company_id = ? and email = ?', company.id, email)
   )?.id as string;
   await append(company.id, [
     aRecord(daysAgo(200), { principalId: id, ip }),
@@ -175,7 +175,7 @@ describe('the stored data about a person', () => {
     expect(own('share_events')).toMatchObject({ occurred_at: expect.stringMatching(ISO) });
     const namedIn = (wanted: string) =>
       ours.find(({ kind, record }) => kind === 'named_in' && record.kind === wanted)?.record;
-    const { id } = (await rowOf<{ id: string }>(
+    const { id } = (await selectRow<{ id: string }>(
       'select id from dashboards where company_id = ? and created_by_user_id = ?',
       ...[person.company.id, person.id],
     )) as { id: string };
@@ -201,8 +201,8 @@ describe('the stored data about a person', () => {
     expect((await own.as.get(of(person.email))).status).toBe(403);
     expect((await own.as.delete(of(own.email))).status).toBe(403);
     const { token } = await must(signed(person.company.apiKey).post('/tokens', { json: { expires_in: 600 } }));
-    expect((await bearer(token).get(PATH)).status).toBe(403);
-    expect((await bearer(token).get(of(own.email))).status).toBe(200);
+    expect((await createCaller(token).get(PATH)).status).toBe(403);
+    expect((await createCaller(token).get(of(own.email))).status).toBe(200);
     for (const bad of ['none', '']) expect((await person.company.as.get(of(bad))).status).toBe(422);
     expect((await person.company.as.delete(PATH)).status).toBe(422);
     expect((await call('GET', PATH)).status).toBe(401);
@@ -246,16 +246,16 @@ describe('the erasure of a person', () => {
     expect(
       emails.every((place) => /^D1 (users|mail_requests|account_users|invitations)|^COMPANY_LOG/.test(place)),
     ).toBe(true);
-    expect(await countOf('users where company_id = ? and email = ?', company.id, email)).toBe(0);
-    expect(await countOf('users where company_id = ? and email = ?', elsewhere.id, email)).toBe(1);
-    expect(await countOf('users where id = ? and email = ?', like.id, alike)).toBe(1);
+    expect(await countRows('users where company_id = ? and email = ?', company.id, email)).toBe(0);
+    expect(await countRows('users where company_id = ? and email = ?', elsewhere.id, email)).toBe(1);
+    expect(await countRows('users where id = ? and email = ?', like.id, alike)).toBe(1);
 
-    const { created_by_user_id: pseudonym } = (await rowOf<{ created_by_user_id: string }>(
+    const { created_by_user_id: pseudonym } = (await selectRow<{ created_by_user_id: string }>(
       'select created_by_user_id from dashboards where company_id = ?',
       company.id,
     )) as { created_by_user_id: string };
     expect(pseudonym).toMatch(/^[0-9a-f]{24}$/);
-    const audit = await recordsOf('audit', company.id);
+    const audit = await readRecords('audit', company.id);
     const own = audit.filter(({ principalId }) => principalId === pseudonym);
     expect(own.length).toBeGreaterThan(10);
     expect(own.every(({ ip }) => ip === null)).toBe(true);
@@ -264,7 +264,7 @@ describe('the erasure of a person', () => {
       resourceId: `${pseudonym}/x`,
     });
     expect(own.some(({ occurredAt }) => occurredAt < Date.now() - 150 * DAY_MS)).toBe(true);
-    const events = await recordsOf('share', company.id);
+    const events = await readRecords('share', company.id);
     expect(
       events.some((event) => event.actorEmail === pseudonym && event.actorId === pseudonym && event.userAgent === null),
     ).toBe(true);
@@ -274,7 +274,7 @@ describe('the erasure of a person', () => {
       ),
     );
     expect(makers).toEqual([{ created_by_user_id: pseudonym }]);
-    const { description } = (await rowOf<{ description: string }>(
+    const { description } = (await selectRow<{ description: string }>(
       "select description from groups where company_id = ? and description like 'Ask %'",
       company.id,
     )) as { description: string };
@@ -289,7 +289,7 @@ describe('the erasure of a person', () => {
     const company = await aProvisionedCompany();
     const { id, email, outsiderId } = await aPerson(company);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
-    const activated = await overtaken(
+    const activated = await sendOvertaken(
       /^update "users" set "is_active"/,
       () => must(company.as.post(`/v1/users/${id}/activate`)),
       (changed) => company.as.delete(of(email), { env: changed }),
@@ -304,7 +304,7 @@ describe('the erasure of a person', () => {
       }),
     };
     expect((await company.as.delete(of(email), { env: { COMPANY_LOG: away } as never })).status).toBe(500);
-    expect(await countOf('users where id = ?', id)).toBe(1);
+    expect(await countRows('users where id = ?', id)).toBe(1);
     await must(company.as.delete(of(email)));
     expect(await placesOf([id, outsiderId])).toEqual([]);
   });
@@ -335,7 +335,7 @@ describe('the erasure of a person', () => {
     const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
     const { erased } = await must(company.as.delete(of(email), { env: held }));
     expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
-    expect(await countOf("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
+    expect(await countRows("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
     expect(await placesOf([id, email, 'Petra Pending'])).toEqual([]);
     const before = (await other.received()).length;
     await receiver.behave('ok');
@@ -362,13 +362,15 @@ describe('the erasure of a person', () => {
     const receiver = aReceiver('status.500');
     const { _id: endpoint } = await anEndpoint(company, receiver);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
-    await expect.poll(() => countOf('events where company_id = ?', company.id)).toBe(0);
+    await expect.poll(() => countRows('events where company_id = ?', company.id)).toBe(0);
     const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
     await must(company.as.post(`/v1/users/${id}/activate`, { env: held }));
     await must(company.as.post(`/v1/users/${id}/deactivate`, { env: held }));
     const rival = () => must(company.as.delete(of(email), { env: held }));
-    await overtaken(query, rival, (changed) => deliver({ type: 'webhooks.tell', companyId: company.id }, changed));
-    expect(await countOf('events where company_id = ?', company.id)).toBe(0);
+    await sendOvertaken(query, rival, (changed) =>
+      deliverMessage({ type: 'webhooks.tell', companyId: company.id }, changed),
+    );
+    expect(await countRows('events where company_id = ?', company.id)).toBe(0);
     const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
     expect(records.length).toBeGreaterThan(2);
     expect(await placesOf([id, email])).toEqual([]);
@@ -377,26 +379,26 @@ describe('the erasure of a person', () => {
   it('removes them from records that a queue hands over later, but not from those after coming back', async () => {
     const company = await aProvisionedCompany();
     const { id, email, outsiderId, ip } = await aPerson(company);
-    const events = await recordsOf('share', company.id);
+    const events = await readRecords('share', company.id);
     const theirs = events.filter(({ actorEmail }) => actorEmail === email);
     const details = { asked: `${email}, as ${outsiderId}` };
     const about = { ...events[0], actorId: null, actorEmail: null, viewer: 'another', details };
-    const records = await recordsOf('audit', company.id);
+    const records = await readRecords('audit', company.id);
     const record = records.find((each) => each.principalId === id && each.ip === ip);
     expect([theirs.length > 1, record]).toEqual([true, expect.anything()]);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
     await must(company.as.delete(of(email)));
     const late = [...theirs, about].map((event) => ({ ...event, id: newId(Date.now()), companyId: company.id }));
-    for (const event of late) await deliver({ type: 'share.keep', companyId: company.id, event });
+    for (const event of late) await deliverMessage({ type: 'share.keep', companyId: company.id, event });
     await storeInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
-    const kept = await recordsOf('share', company.id);
+    const kept = await readRecords('share', company.id);
     expect(late.every((event) => kept.some((each) => each.id === event.id && each.actorEmail !== email))).toBe(true);
     expect(await placesOf([id, outsiderId, email])).toEqual([]);
-    expect((await recordsOf('audit', company.id)).filter((each) => each.ip === ip)).toEqual([]);
+    expect((await readRecords('audit', company.id)).filter((each) => each.ip === ip)).toEqual([]);
 
     const again = { ...late[0], id: newId(Date.now()), occurredAt: Date.now() + 1000 };
-    await deliver({ type: 'share.keep', companyId: company.id, event: again });
-    const back = (await recordsOf('share', company.id)).find((each) => each.id === again.id);
+    await deliverMessage({ type: 'share.keep', companyId: company.id, event: again });
+    const back = (await readRecords('share', company.id)).find((each) => each.id === again.id);
     expect(back?.actorEmail).toBe(email);
   });
 
@@ -407,7 +409,7 @@ describe('the erasure of a person', () => {
     const { _id } = await must(company.as.post('/v1/groups', { json }));
     const write = () => must(company.as.put(`/v1/groups/${_id}`, { json: { description: 'Written meanwhile.' } }));
     await must(
-      overtaken(/^update "groups"/, write, (changed) => company.as.delete(of('x@invited.test'), { env: changed })),
+      sendOvertaken(/^update "groups"/, write, (changed) => company.as.delete(of('x@invited.test'), { env: changed })),
     );
     expect((await must(company.as.get(`/v1/groups/${_id}`))).description).toBe('Written meanwhile.');
   });
@@ -428,7 +430,7 @@ describe('the pseudonym of an erased person', () => {
   const person: Person = { ids: ['a'.repeat(24)], email: 'ana@x.test', pseudonym: 'p', ips: ['192.0.2.9'] };
 
   it('replaces their address only where it stands by itself, in upper or lower case', () => {
-    expect(redactedText('Ana@x.test, joana@x.test, ana@x.test.br, <ana@x.test>. ana@x.test-y', person)).toBe(
+    expect(redactText('Ana@x.test, joana@x.test, ana@x.test.br, <ana@x.test>. ana@x.test-y', person)).toBe(
       'p, joana@x.test, ana@x.test.br, <p>. ana@x.test-y',
     );
   });

@@ -4,23 +4,23 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aStarted, downloadArchive, finish, getExport, objectsOf, oneFile } from '../company-exports/support.ts';
 import { aSchedule, countTo, runDue, SCHEDULES_PATH, aHeldQueue as someSchedules } from '../schedules/support.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { EMAIL } from '../support/mail.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
 import {
-  aFile,
-  aHeldQueue,
-  aTable,
-  confirm,
-  deliver,
-  deliverAll,
-  jobOf,
-  rowsOf,
-  upload,
-  waiting,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  deliverMessage,
+  makeCsvTable,
+  makeFile,
+  readJob,
+  readRows,
+  uploadFiles,
+  waitForAnalysis,
 } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
 import { end, operator, pathOf, placesOf, runErasure } from './looking.ts';
@@ -33,12 +33,12 @@ const ROWS = 300;
 
 /** A load that is confirmed, and whose message the queue of the test holds. */
 async function aLoad(company: Company) {
-  const queue = aHeldQueue();
-  const id = await upload(company, [aFile('clientes.csv', aTable(ROWS))], { env: queue.env });
-  await deliverAll(queue);
-  const { inferred_schema } = await waiting(company, id);
+  const queue = createHeldQueue();
+  const id = await uploadFiles(company, [makeFile('clientes.csv', makeCsvTable(ROWS))], { env: queue.env });
+  await deliverAllMessages(queue);
+  const { inferred_schema } = await waitForAnalysis(company, id);
   const json = { display_name: 'clientes', columns: inferred_schema.columns };
-  await must(confirm(company, id, json, { env: queue.env }));
+  await must(confirmJob(company, id, json, { env: queue.env }));
   return { id, queue, message: queue.messages.shift() as JobMessage };
 }
 
@@ -68,42 +68,42 @@ describe('when a company is suspended meanwhile,', () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aLoad(company);
     const rival = () => suspend(company);
-    await overtaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliver(message, { ...queue.env, ...changed }));
+    await sendOvertaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliverMessage(message, { ...queue.env, ...changed }));
     expect((await company.as.get('/v1/managed-tables')).status).toBe(403);
     await activate(company);
     await runScheduled(queue.env);
-    await deliverAll(queue);
-    const job = await jobOf(company, id);
-    expect([job.status, (await rowsOf(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
+    await deliverAllMessages(queue);
+    const job = await readJob(company, id);
+    expect([job.status, (await readRows(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
   });
 
   it('an upload job publishes no row until the suspension has ended', async () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aLoad(company);
     const { outcome } = await rivalBeforeStatement(company.id, /COPY/, () => suspend(company));
-    await deliver(message, queue.env);
+    await deliverMessage(message, queue.env);
     await outcome;
-    expect(await deliverAll(queue)).toBe(1);
+    expect(await deliverAllMessages(queue)).toBe(1);
     await activate(company);
-    expect((await jobOf(company, id)).status).toBe('inserting');
+    expect((await readJob(company, id)).status).toBe('inserting');
     await runScheduled(queue.env);
-    await deliverAll(queue);
-    const job = await jobOf(company, id);
-    expect([job.status, (await rowsOf(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
+    await deliverAllMessages(queue);
+    const job = await readJob(company, id);
+    expect([job.status, (await readRows(company, job.user_table_id)).length]).toEqual(['done', ROWS]);
   });
 
   it('a scheduled run mails nothing, and sends its mail once after the suspension', async () => {
     const company = await aProvisionedCompany();
     const { id, queue, message } = await aDueSchedule(company);
     const before = countTo(company.owner.email);
-    const sent = await overtaken(
+    const sent = await sendOvertaken(
       INSERT_DELIVERY,
       () => suspend(company),
-      (changed) => deliver(message, { ...queue.env, ...changed, EMAIL }),
+      (changed) => deliverMessage(message, { ...queue.env, ...changed, EMAIL }),
     );
     expect([sent, countTo(company.owner.email)]).toEqual(['done', before]);
     await activate(company);
-    later(5 * 60_000);
+    advanceClock(5 * 60_000);
     try {
       await runDue();
     } finally {
@@ -116,10 +116,10 @@ describe('when a company is suspended meanwhile,', () => {
   it('an export waits, and is completed after the suspension', async () => {
     const company = await aCompany();
     const { id, queue } = await aStarted(company);
-    await overtaken(
+    await sendOvertaken(
       SELECT_EXPORTED_GROUPS,
       () => suspend(company),
-      (changed) => deliver(queue.messages.shift() as JobMessage, { ...queue.env, ...changed }),
+      (changed) => deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, ...changed }),
     );
     await finish(queue);
     expect((await company.as.get(`/v1/company/exports/${id}`)).status).toBe(403);
@@ -140,8 +140,8 @@ describe('when a company is erased meanwhile,', () => {
   };
   /** Nothing is there, and nothing comes once what was under way has ended; nor when it is looked after again. */
   const expectNothing = async (company: Company) => {
-    expect(await countOf('companies where id = ?', company.id)).toBe(0);
-    later(2 * 60 * 60_000);
+    expect(await countRows('companies where id = ?', company.id)).toBe(0);
+    advanceClock(2 * 60 * 60_000);
     try {
       await runScheduled();
       expect(await placesOf([company.id, company.owner.email])).toEqual([]);
@@ -154,9 +154,9 @@ describe('when a company is erased meanwhile,', () => {
     const company = await aProvisionedCompany();
     const { queue, message } = await aLoad(company);
     const rival = () => erase(company);
-    await overtaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliver(message, { ...queue.env, ...changed }));
-    expect(await deliver(message, queue.env)).toBe('done');
-    expect(await deliverAll(queue)).toBeLessThan(5);
+    await sendOvertaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliverMessage(message, { ...queue.env, ...changed }));
+    expect(await deliverMessage(message, queue.env)).toBe('done');
+    expect(await deliverAllMessages(queue)).toBeLessThan(5);
     await expectNothing(company);
   });
 
@@ -164,12 +164,12 @@ describe('when a company is erased meanwhile,', () => {
     const company = await aProvisionedCompany();
     const { queue, message } = await aDueSchedule(company);
     const before = countTo(company.owner.email);
-    await overtaken(
+    await sendOvertaken(
       INSERT_DELIVERY,
       () => erase(company),
-      (changed) => deliver(message, { ...queue.env, ...changed, EMAIL }),
+      (changed) => deliverMessage(message, { ...queue.env, ...changed, EMAIL }),
     );
-    expect(await deliver(message, { ...queue.env, EMAIL })).toBe('done');
+    expect(await deliverMessage(message, { ...queue.env, EMAIL })).toBe('done');
     expect(countTo(company.owner.email)).toBe(before);
     await expectNothing(company);
   });
@@ -183,16 +183,18 @@ describe('when a company is erased meanwhile,', () => {
     const { key, uploadId } = noted;
     const message = queue.messages.shift() as JobMessage;
     const rival = () => erase(company);
-    await overtaken(SELECT_EXPORTED_GROUPS, rival, (changed) => deliver(message, { ...queue.env, ...changed }));
-    expect(await deliver(message, queue.env)).toBe('done');
+    await sendOvertaken(SELECT_EXPORTED_GROUPS, rival, (changed) =>
+      deliverMessage(message, { ...queue.env, ...changed }),
+    );
+    expect(await deliverMessage(message, queue.env)).toBe('done');
     await expect(env.FILES.resumeMultipartUpload(key, uploadId).uploadPart(1, 'late')).rejects.toThrow('10024');
     await expectNothing(company);
-    expect(await rowOf('select id from company_exports where id = ?', id)).toBeNull();
+    expect(await selectRow('select id from company_exports where id = ?', id)).toBeNull();
   });
 
   it('a sign-in begins no session', async () => {
     const company = await aCompany();
-    const late = await overtaken(
+    const late = await sendOvertaken(
       INSERT_SESSION,
       () => erase(company),
       (changed) => logIn(company, changed),

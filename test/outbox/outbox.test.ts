@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aQuestion, aSum } from '../knowledge/questions/support.ts';
-import { aName, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createQuestion, createSum } from '../knowledge/questions/support.ts';
+import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
 import { column, tableRoutes } from '../managed-tables/support.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { failingAt } from '../support/outage.ts';
-import { countOf, overtaken } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { createFailingEnv } from '../support/outage.ts';
+import { countRows, sendOvertaken } from '../support/rival.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -39,11 +39,11 @@ function aQueue() {
   };
 }
 
-const waiting = () => countOf('outbox where company_id = ?', company.id);
+const waiting = () => countRows('outbox where company_id = ?', company.id);
 
 describe('a re-check of knowledge whose message cannot be sent', () => {
   it('is sent by the scheduled run, after a change of an item', async () => {
-    const { item } = await aQuestion(asOwner);
+    const { item } = await createQuestion(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
     const changed = await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
@@ -62,7 +62,7 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is sent by the scheduled run, after a change of a table', async () => {
-    const { table } = await aSum(asOwner);
+    const { table } = await createSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
     const put = (json: unknown) => asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
@@ -77,21 +77,24 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is stored before the table changes, which fails if it cannot be stored', async () => {
-    const { table } = await aSum(asOwner);
+    const { table } = await createSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const json = { display_name: `${table.name}_moved` };
-    const refused = await asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/into "outbox"/) });
+    const refused = await asOwner.put(`/v1/managed-tables/${table.id}`, {
+      json,
+      env: createFailingEnv(/into "outbox"/),
+    });
     expect(refused.status).toBe(500);
     expect((await tableRoutes(asOwner, table.id).get()).body.display_name).toBe(table.name);
     // What could not be removed is sent in vain after an hour.
-    const kept = await asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: failingAt(/from "outbox"/) });
+    const kept = await asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: createFailingEnv(/from "outbox"/) });
     expect([kept.status, await waiting()]).toEqual([200, 1]);
     const queue = aQueue();
     queue.comesBack();
     try {
       await runScheduled(queue.env);
       expect(queue.mine()).toEqual([]);
-      later(60 * 60_000);
+      advanceClock(60 * 60_000);
       await runScheduled(queue.env);
     } finally {
       resetClock();
@@ -100,18 +103,23 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is sent by the scheduled run, after an item that could not be checked', async () => {
-    const { table } = await aSum(asOwner);
+    const { table } = await createSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
     const unreachable = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
     const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/concepts`)).body;
-    const fields = { kind: 'metric', name: aName('Unchecked'), description: 'x', source_concept_ids: [records[0]._id] };
+    const fields = {
+      kind: 'metric',
+      name: makeName('Unchecked'),
+      description: 'x',
+      source_concept_ids: [records[0]._id],
+    };
     const json = { ...fields, formula: 'sum(a)', mapped_tables: [table.name] };
     const { status, body } = await asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json, env: unreachable });
     expect([status, body.validation_errors[0]?.code, await waiting()]).toEqual([201, 'not_checked', 1]);
     queue.comesBack();
     try {
-      later(61_000);
+      advanceClock(61_000);
       await runScheduled(queue.env);
     } finally {
       resetClock();
@@ -123,14 +131,14 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is stored once if the change is retried because another one came first', async () => {
-    const { item } = await aQuestion(asOwner);
+    const { item } = await createQuestion(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
     const patch = (json: unknown, env: Record<string, string>) =>
       asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json, env });
     const rival = aQueue();
     rival.comesBack();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "knowledge_resources"/,
       () => patch({ grain: 'day' }, rival.env),
       (env) => patch({ description: 'Said anew.' }, { ...queue.env, ...env }),
@@ -142,13 +150,13 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
 
   it('is not stored if the company has no verified question', async () => {
     const other = await aProvisionedCompany();
-    const { item } = await aSum(other.as);
+    const { item } = await createSum(other.as);
     const queue = aQueue();
     const patch = await other.as.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, {
       json: { grain: 'day' },
       env: queue.env,
     });
-    expect([patch.status, await countOf('outbox where company_id = ?', other.id)]).toEqual([200, 0]);
+    expect([patch.status, await countRows('outbox where company_id = ?', other.id)]).toEqual([200, 0]);
   });
 
   it('is sent with hundreds of others by one scheduled run, in batches that the queue takes', async () => {
@@ -171,7 +179,7 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
   });
 
   it('is not sent for a change that is refused, or changes nothing', async () => {
-    const { table } = await aSum(asOwner);
+    const { table } = await createSum(asOwner);
     await expect.poll(waiting).toBe(0);
     const queue = aQueue();
     const put = (json: unknown) => asOwner.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });

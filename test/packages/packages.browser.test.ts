@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installed, useBrowser } from '../pages/browser.ts';
+import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
 import { demo } from '../pages/world.ts';
 import { aFreshFolder, type Compiling, compile, NODES, run, writeExamples } from './packing.ts';
 
@@ -80,7 +80,7 @@ describe('an npm package of the clients', () => {
   });
 });
 
-describe.skipIf(!installed)('the installed npm packages of the clients', () => {
+describe.skipIf(!isBrowserInstalled)('the installed npm packages of the clients', () => {
   const open = useBrowser();
   let site: Server;
   let address: string;

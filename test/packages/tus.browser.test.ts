@@ -6,8 +6,8 @@ import { build } from 'esbuild';
 import { Upload, type UploadOptions } from 'tus-js-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, withToken } from '../../client/client.ts';
-import { installed, useBrowser } from '../pages/browser.ts';
-import { api, demo, url, useOwnCompany } from '../pages/world.ts';
+import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
+import { demo, requestApi, url, useOwnCompany } from '../pages/world.ts';
 import { send } from '../support/send.ts';
 import { type CuttingProxy, cuttingProxy } from './cutting-proxy.ts';
 import { csvOf } from './tus/csv.ts';
@@ -23,7 +23,7 @@ interface Job {
   user_table_id: string;
 }
 
-describe.skipIf(!installed)('a resumable upload by a tus client', () => {
+describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () => {
   useOwnCompany();
   const open = useBrowser();
   let proxy: CuttingProxy;
@@ -70,8 +70,10 @@ describe.skipIf(!installed)('a resumable upload by a tus client', () => {
   /** The job of an upload once it has been read. */
   async function jobAt(at: string): Promise<[Job, string]> {
     const path = `/v1/managed-tables/upload-jobs/${at.split('/').at(-1)}`;
-    await expect.poll(async () => (await api<Job>('GET', path)).status, { timeout: 100_000 }).toBe('waiting_confirm');
-    return [await alive(() => api<Job>('GET', path)), path];
+    await expect
+      .poll(async () => (await requestApi<Job>('GET', path)).status, { timeout: 100_000 })
+      .toBe('waiting_confirm');
+    return [await alive(() => requestApi<Job>('GET', path)), path];
   }
 
   /** Every byte arrived: the rows are those of the file. */
@@ -80,9 +82,9 @@ describe.skipIf(!installed)('a resumable upload by a tus client', () => {
     expect(read.files[0]?.size_bytes).toBe(csvOf(rows).length);
     expect(read.inferred_schema?.total_row_count_estimate).toBe(rows);
     const columns = read.inferred_schema?.columns;
-    await alive(() => api('POST', `${path}/confirm`, { display_name: `t_${at.split('/').at(-1)}`, columns }));
-    await expect.poll(async () => (await api<Job>('GET', path)).status, { timeout: 100_000 }).toBe('done');
-    const { user_table_id: table } = await alive(() => api<Job>('GET', path));
+    await alive(() => requestApi('POST', `${path}/confirm`, { display_name: `t_${at.split('/').at(-1)}`, columns }));
+    await expect.poll(async () => (await requestApi<Job>('GET', path)).status, { timeout: 100_000 }).toBe('done');
+    const { user_table_id: table } = await alive(() => requestApi<Job>('GET', path));
     const headers = { authorization: `Bearer ${token}` };
     const answer = await alive(() => fetch(`${url}/v1/managed-tables/${table}/export?format=csv`, { headers }));
     const lines = (await answer.text()).trim().split(/\r?\n/).slice(1);
@@ -188,8 +190,8 @@ describe.skipIf(!installed)('a resumable upload by a tus client', () => {
     expect(proxy.cuts).toEqual([]);
     expect(told).toBeGreaterThan(5);
     const path = `/v1/managed-tables/upload-jobs/${at}`;
-    expect((await alive(() => api<Job>('GET', path))).files[0]?.size_bytes).toBe(csvOf(LARGE).length);
-    await alive(() => api('POST', `${path}/cancel`));
+    expect((await alive(() => requestApi<Job>('GET', path))).files[0]?.size_bytes).toBe(csvOf(LARGE).length);
+    await alive(() => requestApi('POST', `${path}/cancel`));
   }
 
   it('by our typed client in Node is complete despite cut connections', async () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
-import { aDashboard, aLink, anEmbed, type Chart, resultsOf, url } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
+import { type Chart, createDashboard, createEmbed, createLink, readResults, url } from './world.ts';
 
 const WHERE = 'WHERE true [[AND aircraft_make_model = {{aircraft}}]] [[AND origin_state = ANY({{state}})]]';
 const CHARTS: Chart[] = [
@@ -33,13 +33,13 @@ const FILTERS = [
   },
 ];
 
-describe.skipIf(!installed)('a page of a shared dashboard', () => {
+describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
-    dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
-    link = (await aLink(dashboard)).path;
+    dashboard = await createDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    link = (await createLink(dashboard)).path;
   });
 
   it.each(LOCALES)('shows how old its results are, and a button that runs the queries again: %s', async (locale) => {
@@ -61,7 +61,7 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     });
     await page.goto(`${url}${link}?locale=${locale}`);
     await page.getByText(two, { exact: true }).waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(headers).toEqual([undefined]);
     await page.clock.runFor(60_000);
     await page.getByText(two.replace('2', '3'), { exact: true }).waitFor();
@@ -74,20 +74,20 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     age = 0;
     await page.getByRole('button', { name: texts.runAgain }).press('Enter');
     await page.getByText(texts.updatedNow, { exact: true }).waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     // What is kept from before is not enough then.
     expect(headers).toEqual([undefined, 'no-cache']);
     expect(executed.length).toBe(2);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('keeps the sort order, the extra rows and the scroll position of a table when the queries run again', async () => {
     const wide = Array.from({ length: 12 }, (_, at) => `n + ${at} AS column_${at}`).join(', ');
     const sql = `SELECT ${wide} FROM generate_series(1, 250) AS n`;
-    const own = await aLink(await aDashboard([{ name: 'Wide', sql, place: [0, 0, 12, 4] }]));
+    const own = await createLink(await createDashboard([{ name: 'Wide', sql, place: [0, 0, 12, 4] }]));
     const { page, executed } = await open(own.path, { viewport: { width: 360, height: 740 } });
-    await settled(page);
+    await waitUntilSettled(page);
     const area = page.getByRole('group', { name: 'Wide' });
     await page.getByRole('button', { name: 'column_3' }).click();
     await page.getByRole('button', { name: 'column_3' }).click();
@@ -104,7 +104,7 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     const before = executed.length;
     await page.getByRole('button', { name: 'Run again' }).click();
     await expect.poll(() => executed.length).toBeGreaterThan(before);
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.getByRole('columnheader', { name: 'column_3' }).getAttribute('aria-sort')).toBe('descending');
     expect(await area.locator('tbody td').first().innerText()).toBe('250');
     expect(await area.locator('tbody tr').count()).toBe(200);
@@ -113,7 +113,7 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
 
   it('shows no age of results when the server cannot be reached', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     await page.getByText('Updated just now').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Run again' }).click();
@@ -125,11 +125,11 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
     'shows a card on the whole screen, by mouse and keyboard: %i pixels',
     async (width) => {
       const viewport = { width, height: 760 };
-      const { page, problems } = await open(width === 768 ? await anEmbed(dashboard) : link, {
+      const { page, problems } = await open(width === 768 ? await createEmbed(dashboard) : link, {
         viewport,
         colorScheme: width === 1920 ? 'dark' : 'light',
       });
-      await settled(page);
+      await waitUntilSettled(page);
       for (const { name } of CHARTS) {
         const card = page.getByRole('region', { name, exact: true });
         const before = await card.boundingBox();
@@ -152,7 +152,7 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
         if (name === 'Bars') expect((await card.locator('canvas').boundingBox())?.height).toBeGreaterThan(400);
         if (name === 'Rows')
           expect((await card.getByRole('group', { name }).boundingBox())?.height).toBeGreaterThan(500);
-        expect(await axeFindings(page)).toEqual([]);
+        expect(await findAxeViolations(page)).toEqual([]);
         if (name === 'Bars') await page.keyboard.press('Escape');
         else await dialog.getByRole('button', { name: 'Close', exact: true }).click();
         await dialog.waitFor({ state: 'detached' });
@@ -168,21 +168,21 @@ describe.skipIf(!installed)('a page of a shared dashboard', () => {
 
   it('has the chosen filters in its address, which a button copies and which opens the same results', async () => {
     const { page } = await open(link, { permissions: ['clipboard-read', 'clipboard-write'] });
-    await settled(page);
+    await waitUntilSettled(page);
     await page.getByLabel('Aircraft').fill('B-737-300');
     await page.getByRole('button', { name: /^State/ }).click();
     await page.getByRole('option', { name: 'Texas' }).click();
     await page.getByRole('option', { name: 'Ohio' }).click();
     await page.keyboard.press('Escape');
     const parameters = { aircraft: 'B-737-300', state: ['Texas', 'Ohio'] };
-    const shown = Number((await resultsOf(link, parameters)).get('Strikes')?.rows?.[0]?.[0]).toLocaleString('en');
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe(shown);
+    const shown = Number((await readResults(link, parameters)).get('Strikes')?.rows?.[0]?.[0]).toLocaleString('en');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(shown);
     await page.getByRole('button', { name: 'Copy link' }).click();
     await page.getByRole('button', { name: 'Link copied' }).waitFor();
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(copied).toBe(page.url());
     const other = await open(copied);
     await expect.poll(() => other.executed).toEqual([parameters]);
-    await expect.poll(() => numberIn(other.page, 'Strikes')).toBe(shown);
+    await expect.poll(() => readCardNumber(other.page, 'Strikes')).toBe(shown);
   });
 });

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 
 /** An authenticator in the browser that has a key of its own, and verifies whoever asks. */
-export async function authenticatorOf(page: Page, options: { isUserVerified?: boolean } = {}) {
+export async function createAuthenticator(page: Page, options: { isUserVerified?: boolean } = {}) {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('WebAuthn.enable');
   await devtools.send('WebAuthn.addVirtualAuthenticator', {
@@ -18,7 +18,7 @@ export async function authenticatorOf(page: Page, options: { isUserVerified?: bo
 
 /** What pages do: W3C's own functions read the options and write the response. */
 // biome-ignore lint/suspicious/noExplicitAny: options and responses go through as they are.
-export const ceremony = (page: Page, kind: 'create' | 'get', options: unknown): Promise<any> =>
+export const runCeremony = (page: Page, kind: 'create' | 'get', options: unknown): Promise<any> =>
   page.evaluate(
     async ([verb, json]) => {
       // biome-ignore lint/suspicious/noExplicitAny: the types of Node know no browser.

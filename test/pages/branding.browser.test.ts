@@ -1,10 +1,21 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
-import { aHostSite } from './host.ts';
-import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, upload, url, useOwnCompany } from './world.ts';
+import { startHostSite } from './host.ts';
+import {
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  readMailedCode,
+  requestApi,
+  uploadBytes,
+  url,
+  useOwnCompany,
+} from './world.ts';
 
 const BRAND = {
   name: 'Aves & Cia',
@@ -18,7 +29,7 @@ const BRAND = {
 const NIGHT = { background: '#101820', text_color: '#f4f4f4', primary_color: '#ffd166', chart_palette: ['#ffd166'] };
 const NO_BRANDING = Object.fromEntries([...Object.keys(BRAND), 'logo_url'].map((name) => [name, null]));
 
-const styleOf = (page: Page, selector: string, property: string): Promise<string> =>
+const readStyle = (page: Page, selector: string, property: string): Promise<string> =>
   page
     .locator(selector)
     .first()
@@ -28,7 +39,7 @@ const styleOf = (page: Page, selector: string, property: string): Promise<string
     }, property);
 
 /** The colours of a canvas, the most frequent first. */
-const paintedOn = (page: Page, name: RegExp): Promise<string[]> =>
+const readCanvasColours = (page: Page, name: RegExp): Promise<string[]> =>
   page.getByRole('img', { name }).evaluate((element) => {
     const { width, height, getContext } = element as unknown as {
       width: number;
@@ -45,38 +56,38 @@ const paintedOn = (page: Page, name: RegExp): Promise<string[]> =>
     return [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
   });
 
-describe.skipIf(!installed)('the brand of a company', () => {
+describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
   const open = useBrowser();
   useOwnCompany();
   let dashboard: string;
   let link: string;
 
   beforeAll(async () => {
-    dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
-    link = (await aLink(dashboard)).path;
-    await api('PUT', '/v1/company/branding', BRAND);
-    await upload('/v1/company/branding/logo', bytesOf(PICTURES.png));
+    dashboard = await createDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    link = (await createLink(dashboard)).path;
+    await requestApi('PUT', '/v1/company/branding', BRAND);
+    await uploadBytes('/v1/company/branding/logo', bytesOf(PICTURES.png));
   });
 
   it.each(['light', 'dark'] as const)('styles a shared dashboard in a %s colour scheme', async (colorScheme) => {
     const { page, problems } = await open(link, { colorScheme });
-    await settled(page);
-    expect(await styleOf(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
-    expect(await styleOf(page, 'h1', 'color')).toBe('rgb(43, 26, 18)');
-    expect(await styleOf(page, '.quiet:visible:not(.icon)', 'color')).toBe('rgb(122, 31, 61)');
-    expect(await styleOf(page, 'body', 'fontFamily')).toMatch(/^Georgia/);
-    expect(await styleOf(page, '.widget', 'borderRadius')).toBe('2px');
-    expect(await paintedOn(page, /^Strikes by state: /)).toContain('#7a1f3d');
+    await waitUntilSettled(page);
+    expect(await readStyle(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
+    expect(await readStyle(page, 'h1', 'color')).toBe('rgb(43, 26, 18)');
+    expect(await readStyle(page, '.quiet:visible:not(.icon)', 'color')).toBe('rgb(122, 31, 61)');
+    expect(await readStyle(page, 'body', 'fontFamily')).toMatch(/^Georgia/);
+    expect(await readStyle(page, '.widget', 'borderRadius')).toBe('2px');
+    expect(await readCanvasColours(page, /^Strikes by state: /)).toContain('#7a1f3d');
     const logo = page.getByRole('img', { name: BRAND.name });
     expect(await logo.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth)).toBe(3);
     expect(await page.title()).toBe(`Bird strikes – ${BRAND.name}`);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('sets the colours of an embed within a host page, without the logo', async () => {
-    const host = await aHostSite();
-    const embed = await anEmbed(dashboard);
+    const host = await startHostSite();
+    const embed = await createEmbed(dashboard);
     const { page, problems } = await open(host.page(`<data-console-embed src="${url}${embed}"></data-console-embed>`), {
       origins: [host.origin],
     });
@@ -96,55 +107,55 @@ describe.skipIf(!installed)('the brand of a company', () => {
 
   it('is shown by the portal, before and after signing in', async () => {
     const email = 'branded@example.com';
-    await aContext([dashboard], email);
+    await createContext([dashboard], email);
     const { page, problems } = await open(`/portal/${demo.company.slug}`, { viewport: { width: 390, height: 844 } });
     await page.getByLabel('E-mail').waitFor();
     await page.getByRole('img', { name: BRAND.name }).waitFor();
-    expect(await styleOf(page, '.primary', 'backgroundColor')).toBe('rgb(122, 31, 61)');
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await readStyle(page, '.primary', 'backgroundColor')).toBe('rgb(122, 31, 61)');
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
-    await page.getByLabel('Code').fill(await mailedCode(email));
+    await page.getByLabel('Code').fill(await readMailedCode(email));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
     await page.getByRole('img', { name: BRAND.name }).waitFor();
     expect(await page.title()).toBe(`Shared dashboards – ${BRAND.name}`);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await page.getByRole('heading', { name: 'Bird strikes', level: 1 }).waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(problems).toEqual([]);
   });
 
   it('can have dark colours, or leave light and dark to the viewer', async () => {
-    await api('PUT', '/v1/company/branding', { ...NIGHT, logo_url: null });
+    await requestApi('PUT', '/v1/company/branding', { ...NIGHT, logo_url: null });
     const night = await open(link);
-    await settled(night.page);
-    expect(await styleOf(night.page, 'body', 'backgroundColor')).toBe('rgb(16, 24, 32)');
-    expect(await paintedOn(night.page, /^Strikes by state: /)).toContain('#ffd166');
+    await waitUntilSettled(night.page);
+    expect(await readStyle(night.page, 'body', 'backgroundColor')).toBe('rgb(16, 24, 32)');
+    expect(await readCanvasColours(night.page, /^Strikes by state: /)).toContain('#ffd166');
     await night.page.getByText(BRAND.name, { exact: true }).waitFor();
-    expect(await axeFindings(night.page)).toEqual([]);
+    expect(await findAxeViolations(night.page)).toEqual([]);
     await night.page.context().close();
 
-    await api('PUT', '/v1/company/branding', { ...NO_BRANDING, primary_color: '#7a1f3d' });
+    await requestApi('PUT', '/v1/company/branding', { ...NO_BRANDING, primary_color: '#7a1f3d' });
     for (const [colorScheme, background] of [
       ['light', 'rgb(245, 247, 250)'],
       ['dark', 'rgb(14, 19, 27)'],
     ] as const) {
       const { page, problems } = await open(link, { colorScheme });
-      await settled(page);
-      expect(await styleOf(page, 'body', 'backgroundColor')).toBe(background);
-      expect(await axeFindings(page)).toEqual([]);
+      await waitUntilSettled(page);
+      expect(await readStyle(page, 'body', 'backgroundColor')).toBe(background);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
       await page.context().close();
     }
   });
 
   it('leaves the colour scheme of an embed to its host, who changes it without a reload', async () => {
-    await api('PUT', '/v1/company/branding', NO_BRANDING);
-    const host = await aHostSite();
-    const src = `${url}${await anEmbed(dashboard)}`;
+    await requestApi('PUT', '/v1/company/branding', NO_BRANDING);
+    const host = await startHostSite();
+    const src = `${url}${await createEmbed(dashboard)}`;
     const { page } = await open(
       host.page(`<data-console-embed id="one" src="${src}" theme="dark"></data-console-embed>`),
       {

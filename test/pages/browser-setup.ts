@@ -31,11 +31,11 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   }
   const system = await startSystem();
   project.provide('demo', system.demo);
-  project.provide('signingKey', await aSigningKey(system.demo));
+  project.provide('signingKey', await createSigningKey(system.demo));
   return system.stop;
 }
 
-async function aSigningKey({ base_url, company, owner }: Demo): Promise<SigningKey> {
+async function createSigningKey({ base_url, company, owner }: Demo): Promise<SigningKey> {
   const json = { company_slug: company.slug, ...owner };
   const { token } = await send<{ token: string }>(base_url, 'POST', '/v1/auth/login', { json });
   return send<SigningKey>(base_url, 'POST', '/api/v1/embed/signing-keys', { token });

@@ -14,12 +14,14 @@ import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
 
 /** What stands in for an answer of the API that cannot be made to happen: undefined leaves the call to the API. */
-export type Instead = (path: string) => { status: number; headers?: Record<string, string>; body: unknown } | undefined;
+export type Substitute = (
+  path: string,
+) => { status: number; headers?: Record<string, string>; body: unknown } | undefined;
 
 export interface OpenOptions extends BrowserContextOptions {
   /** Origins besides ours whose pages may be loaded. */
   origins?: string[];
-  instead?: Instead;
+  instead?: Substitute;
 }
 
 /** A page in a real browser, with what it asked for and everything that went wrong on it. */
@@ -35,19 +37,19 @@ export interface OpenPage {
 
 const browserOfRun = inject('chromium');
 
-export const installed = browserOfRun !== null;
+export const isBrowserInstalled = browserOfRun !== null;
 
-let launched: Promise<Browser> | undefined;
+let launchedBrowser: Promise<Browser> | undefined;
 
 /** One for the files of a process, with which it ends: it takes a second to start. */
-function launch(): Promise<Browser> {
+function launchBrowser(): Promise<Browser> {
   const { path, libraries } = browserOfRun as Chromium;
-  launched ??= chromium.launch({
+  launchedBrowser ??= chromium.launch({
     executablePath: path,
     args: ['--no-sandbox'],
     env: { ...process.env, ...(libraries !== null && { LD_LIBRARY_PATH: libraries }) } as Record<string, string>,
   });
-  return launched;
+  return launchedBrowser;
 }
 
 /** Pages of a browser for the tests of a file: those that a test opens are closed at its end, the others at that of the file. */
@@ -70,7 +72,7 @@ export function useBrowser() {
 
   /** Opens a path of the running system, or another address. */
   return async (address: string, { origins = [], instead, ...options }: OpenOptions = {}): Promise<OpenPage> => {
-    const context = await (await launch()).newContext({
+    const context = await (await launchBrowser()).newContext({
       locale: 'en-US',
       viewport: { width: 1280, height: 900 },
       // A placeholder that breathes costs a fifth of what the browser computes.
@@ -95,28 +97,28 @@ export function useBrowser() {
       if (pathname.endsWith('/execute')) opened.executed.push(request.postDataJSON().parameters);
       if (pathname.endsWith('/options')) opened.searched.push(searchParams.get('search') ?? '');
     });
-    if (instead) await page.route(`${url}/api/**`, (route) => answer(route, instead));
+    if (instead) await page.route(`${url}/api/**`, (route) => fulfilRoute(route, instead));
     await page.goto(new URL(address, url).href);
     return opened;
   };
 }
 
-async function answer(route: Route, instead: Instead): Promise<void> {
+async function fulfilRoute(route: Route, instead: Substitute): Promise<void> {
   const other = instead(new URL(route.request().url()).pathname);
   await (other ? route.fulfill({ status: other.status, headers: other.headers, json: other.body }) : route.fallback());
 }
 
 /** Waits until the page is built, for which a browser does not wait, and nothing on it is on its way any more. */
-export const settled = (page: Page | Frame) =>
+export const waitUntilSettled = (page: Page | Frame) =>
   expect.poll(() => page.locator('#page:empty, [aria-busy=true]').count()).toBe(0);
 
 /** What axe finds wrong on the page, as `rule: element` lines. */
-export async function axeFindings(page: Page | Frame): Promise<string[]> {
+export async function findAxeViolations(page: Page | Frame): Promise<string[]> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   // Through the debugger, not a script element: the page's policy stands.
   await page.evaluate(source);
   // What is on its way is dimmed.
-  await settled(page);
+  await waitUntilSettled(page);
   const violations = await page.evaluate(async () => {
     const { violations: found } = await (
       globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
@@ -127,5 +129,5 @@ export async function axeFindings(page: Page | Frame): Promise<string[]> {
 }
 
 /** What a card shows as one large number. */
-export const numberIn = (page: Pick<Page, 'getByRole'>, card: string): Promise<string> =>
+export const readCardNumber = (page: Pick<Page, 'getByRole'>, card: string): Promise<string> =>
   page.getByRole('region', { name: card, exact: true }).locator('dd').innerText();

@@ -12,7 +12,7 @@ export interface Chromium {
   libraries: string | null;
 }
 
-const OF_SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const SYSTEM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
  * The one that `CHROMIUM_PATH` names, else that of the development packages, which is the same on each machine and twice as fast as
@@ -21,20 +21,20 @@ const OF_SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/g
 export async function findChromium(): Promise<Chromium | null> {
   const named = process.env.CHROMIUM_PATH;
   if (named) return { path: named, libraries: null };
-  const ofPackages = await packagedChromium();
-  if (ofPackages && (await runs(ofPackages))) return ofPackages;
-  const path = OF_SYSTEM.find((candidate) => existsSync(candidate));
+  const ofPackages = await unpackChromium();
+  if (ofPackages && (await canRun(ofPackages))) return ofPackages;
+  const path = SYSTEM_PATHS.find((candidate) => existsSync(candidate));
   return path === undefined ? null : { path, libraries: null };
 }
 
-async function packagedChromium(): Promise<Chromium | null> {
+async function unpackChromium(): Promise<Chromium | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null;
   const files = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '..', 'bin');
   await inflate(join(files, 'al2023.tar.br'));
   return { path: await packaged.executablePath(), libraries: join(tmpdir(), 'al2023', 'lib') };
 }
 
-const runs = ({ path, libraries }: Chromium): Promise<boolean> =>
+const canRun = ({ path, libraries }: Chromium): Promise<boolean> =>
   promisify(execFile)(path, ['--version'], {
     env: { ...process.env, ...(libraries !== null && { LD_LIBRARY_PATH: libraries }) },
   }).then(

@@ -1,35 +1,35 @@
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, installed, useBrowser } from './browser.ts';
-import { FILTERS, filtered, STRIKES } from './everything.ts';
-import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, toldIn } from './host.ts';
-import { aDashboard, aLink, anEmbed, type Chart, url } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
+import { EMBED, findFrame, type HostSite, readStrikes, signHostToken, startHostSite, waitForEvents } from './host.ts';
+import { type Chart, createDashboard, createEmbed, createLink, url } from './world.ts';
 
 const CHARTS: Chart[] = [
   STRIKES,
   {
     name: 'By state',
-    sql: filtered('origin_state AS state, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC LIMIT 5'),
+    sql: makeFilteredSql('origin_state AS state, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC LIMIT 5'),
     chart: { type: 'bar', x: 'state', y: ['strikes'] },
   },
-  { name: 'Reports', sql: filtered('origin_state AS state, cost_total AS cost', 'ORDER BY 2 DESC LIMIT 30') },
+  { name: 'Reports', sql: makeFilteredSql('origin_state AS state, cost_total AS cost', 'ORDER BY 2 DESC LIMIT 30') },
 ];
 const ALLOWED = { allowed_params: ['state', 'aircraft'] };
 
-describe.skipIf(!installed)('the web component for embeds', () => {
+describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
   const open = useBrowser();
   let host: HostSite;
   let dashboard: string;
   let claims: Record<string, unknown>;
   beforeAll(async () => {
-    host = await aHostSite();
-    dashboard = await aDashboard(CHARTS, { filters: FILTERS });
+    host = await startHostSite();
+    dashboard = await createDashboard(CHARTS, { filters: FILTERS });
     claims = { dashboard_id: dashboard, ...ALLOWED, allowed_origins: [host.origin] };
   });
   afterAll(() => host?.close());
   beforeEach(() => {
     host.asked = 0;
-    host.token = async () => ({ body: { token: await aHostToken(3600, claims) } });
+    host.token = async () => ({ body: { token: await signHostToken(3600, claims) } });
   });
 
   const hosted = (body = EMBED, options = {}) => open(host.page(body), { origins: [host.origin], ...options });
@@ -37,14 +37,14 @@ describe.skipIf(!installed)('the web component for embeds', () => {
 
   it('fetches a token, is as high as the dashboard that it shows, and dispatches events about both', async () => {
     const { page, executed, problems } = await hosted();
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     await expect
-      .poll(() => toldIn(page, 'ready'))
+      .poll(() => waitForEvents(page, 'ready'))
       .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
     const inner = () =>
-      frameOf(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+      findFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
     await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
-    expect((await toldIn(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
+    expect((await waitForEvents(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
     expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
   });
@@ -54,10 +54,10 @@ describe.skipIf(!installed)('the web component for embeds', () => {
       '<p>Above</p>'.repeat(200) + ['one', 'two'].map((id) => EMBED.replace('one', id)).join(''),
     );
     for (const id of ['one', 'two']) {
-      await expect.poll(() => strikesIn(page, id)).toBe('10,000');
-      await frameOf(page, id).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
+      await expect.poll(() => readStrikes(page, id)).toBe('10,000');
+      await findFrame(page, id).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
       const inner = () =>
-        frameOf(page, id).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+        findFrame(page, id).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
       await expect.poll(async () => (await page.evaluate(`${id}.offsetHeight`)) === (await inner())).toBe(true);
     }
     expect(await page.evaluate('scrollY')).toBe(0);
@@ -75,31 +75,31 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await page.evaluate("one.setParameters({ state: ['Texas'] })");
     said.resolve();
     await expect.poll(() => executed).toEqual([{ state: ['Texas'] }]);
-    await expect.poll(() => toldIn(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
+    await expect.poll(() => waitForEvents(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
       one.setParameters({ state: null, unknown: 1 })`);
-    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => strikesIn(page)).toBe('954');
+    await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
+    await expect.poll(() => readStrikes(page)).toBe('954');
     expect(executed.slice(1)).toEqual([{}, { aircraft: 'B-737-300' }]);
-    expect((await toldIn(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
+    expect((await waitForEvents(page, 'parameters')).map(({ parameters }) => parameters)).toEqual(executed.slice(1));
     expect(await page.evaluate('one.parameters')).toEqual({ aircraft: 'B-737-300' });
     // Moved within the page it begins anew, and knows its values yet.
     await page.evaluate("document.body.append(one, document.createElement('p'))");
-    await expect.poll(() => toldIn(page, 'ready')).toHaveLength(2);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(2);
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     expect(problems).toEqual([]);
   });
 
   it('dispatches an event with the values of the point that the viewer clicks', async () => {
     const { page } = await hosted();
-    const bars = frameOf(page).getByRole('img', { name: 'By state: bar chart.' });
+    const bars = findFrame(page).getByRole('img', { name: 'By state: bar chart.' });
     await bars.waitFor();
     const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
     await bars.click({ position: { x: width * 0.15, y: height * 0.7 } });
-    await frameOf(page).getByRole('cell').nth(2).click();
-    await frameOf(page).getByText('10,000').click();
-    await expect.poll(() => toldIn(page, 'click')).toHaveLength(3);
-    const clicks = await toldIn(page, 'click');
+    await findFrame(page).getByRole('cell').nth(2).click();
+    await findFrame(page).getByText('10,000').click();
+    await expect.poll(() => waitForEvents(page, 'click')).toHaveLength(3);
+    const clicks = await waitForEvents(page, 'click');
     expect(clicks.map(({ visualization, values }) => [(visualization as { name: string }).name, values])).toEqual([
       ['By state', { state: expect.any(String), strikes: expect.any(Number) }],
       ['Reports', { state: expect.any(String), cost: expect.any(Number) }],
@@ -109,26 +109,26 @@ describe.skipIf(!installed)('the web component for embeds', () => {
 
   it('can stand twice on a host page, each with its own filter values', async () => {
     const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
-    for (const id of ['one', 'two']) await expect.poll(() => strikesIn(page, id)).toBe('10,000');
+    for (const id of ['one', 'two']) await expect.poll(() => readStrikes(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
-    await expect.poll(() => strikesIn(page, 'two')).toBe('954');
-    expect([await strikesIn(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
-    expect((await toldIn(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
+    await expect.poll(() => readStrikes(page, 'two')).toBe('954');
+    expect([await readStrikes(page), await page.evaluate('one.parameters')]).toEqual(['10,000', {}]);
+    expect((await waitForEvents(page, 'parameters')).map(({ from }) => from)).toEqual(['two']);
     expect(problems).toEqual([]);
   });
 
   it('ignores messages of another page that its frame comes to show', async () => {
-    const other = await aHostSite();
-    const site = await aHostSite([other.origin]);
+    const other = await startHostSite();
+    const site = await startHostSite([other.origin]);
     site.token = async () => ({
-      body: { token: await aHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
+      body: { token: await signHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
     });
     const { page } = await open(site.page(EMBED), { origins: [site.origin, other.origin] });
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     // The frame comes to show somebody else.
     const address = other.page('<p>Another page</p>');
     await page.evaluate(`one.shadowRoot.querySelector('iframe').src = '${address}'`);
-    await frameOf(page).getByText('Another page').waitFor();
+    await findFrame(page).getByText('Another page').waitFor();
     const before = await page.evaluate('told.length');
     await page.evaluate(
       `globalThis.heardAll = new Promise((heard) => addEventListener('message', ({ data }) => data === 'last' && heard())), 0`,
@@ -151,30 +151,33 @@ describe.skipIf(!installed)('the web component for embeds', () => {
 
   it('speaks the language of its attribute, and keeps the filter values when that changes', async () => {
     const { page, executed } = await hosted(EMBED.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'));
-    const root = () => frameOf(page).locator('html');
-    await expect.poll(() => strikesIn(page)).toBe('10.000');
+    const root = () => findFrame(page).locator('html');
+    await expect.poll(() => readStrikes(page)).toBe('10.000');
     expect(await root().getAttribute('lang')).toBe('pt-BR');
     expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
     await page.evaluate("one.setParameters({ aircraft: 'B-737-300' })");
-    await expect.poll(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => readStrikes(page)).toBe('954');
     await page.evaluate("one.setAttribute('locale', 'es')");
     await expect.poll(() => root().getAttribute('lang')).toBe('es');
-    await expect.poll(() => strikesIn(page)).toBe('954');
+    await expect.poll(() => readStrikes(page)).toBe('954');
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
   });
 
   it('takes tokens from a function of the host, also if set early or late, and shows the link of a share', async () => {
     const bare = EMBED.replace(' token-endpoint="/token"', '');
-    const link = await aLink(dashboard, { share_type: 'embed', embed_options: { allowed_origins: [host.origin] } });
+    const link = await createLink(dashboard, {
+      share_type: 'embed',
+      embed_options: { allowed_origins: [host.origin] },
+    });
     const { page, problems } = await hosted(
       `${bare}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
     );
-    await expect.poll(() => strikesIn(page, 'two')).toBe('10,000');
-    await expect.poll(() => toldIn(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
+    await expect.poll(() => readStrikes(page, 'two')).toBe('10,000');
+    await expect.poll(() => waitForEvents(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
-    const token = await aHostToken(3600, claims);
+    const token = await signHostToken(3600, claims);
     await page.evaluate(`one.getToken = async () => '${token}'`);
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     // Set on an element that is not defined yet.
     await page.evaluate(`{
       const early = document.implementation.createHTMLDocument().createElement('data-console-embed');
@@ -183,7 +186,7 @@ describe.skipIf(!installed)('the web component for embeds', () => {
       early.setAttribute('src', '${url}/embed/d');
       one.replaceWith(early);
     }`);
-    await expect.poll(() => strikesIn(page, 'early')).toBe('10,000');
+    await expect.poll(() => readStrikes(page, 'early')).toBe('10,000');
     expect([host.asked, problems]).toEqual([0, []]);
   });
 
@@ -191,7 +194,7 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     'reports a src attribute that is no address of an embed: %s',
     async (src) => {
       const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
-      await expect.poll(() => toldIn(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
+      await expect.poll(() => waitForEvents(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
       expect([host.asked, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
     },
   );
@@ -199,10 +202,10 @@ describe.skipIf(!installed)('the web component for embeds', () => {
   it('is entered and left with the Tab key, and has an accessible name', async () => {
     const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
     const { page } = await hosted(body);
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
-    const focused = () => frameOf(page).locator(':focus');
+    const focused = () => findFrame(page).locator(':focus');
     expect(await focused().count()).toBe(1);
     for (let steps = 0; (await page.evaluate('document.activeElement.id')) === 'one' && steps < 20; steps += 1) {
       await page.keyboard.press('Tab');
@@ -211,13 +214,13 @@ describe.skipIf(!installed)('the web component for embeds', () => {
     await page.keyboard.press('Shift+Tab');
     expect(await page.evaluate('document.activeElement.id')).toBe('one');
     await page.locator('iframe[title="Bird strikes"]').waitFor();
-    await frameOf(page).getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
-    expect(await axeFindings(frameWhen(page) as Page | Frame)).toEqual([]);
+    await findFrame(page).getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
+    expect(await findAxeViolations(page)).toEqual([]);
+    expect(await findAxeViolations(frameWhen(page) as Page | Frame)).toEqual([]);
   });
 
   it('leaks no memory, listeners or frames after 100 mounts', async () => {
-    const empty = await anEmbed(await aDashboard([], { name: 'Empty' }));
+    const empty = await createEmbed(await createDashboard([], { name: 'Empty' }));
     const { page } = await hosted('<p>Nothing yet</p>');
     const devtools = await page.context().newCDPSession(page);
     const alive = async () => {

@@ -3,13 +3,13 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, withToken } from '../../client/client.ts';
 import { serveConsole } from '../../examples/console/server.ts';
-import { axeFindings, installed, useBrowser } from './browser.ts';
-import { aDashboard, demo, url, useOwnCompany } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { createDashboard, demo, url, useOwnCompany } from './world.ts';
 
 const FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
 const CITIES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";
 
-describe.skipIf(!installed)('the example of a console app', () => {
+describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   // Its owner gets a second factor.
   useOwnCompany();
   const open = useBrowser();
@@ -44,7 +44,7 @@ describe.skipIf(!installed)('the example of a console app', () => {
     await page.getByLabel('Password').fill('a wrong password');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await expect.poll(() => page.getByRole('alert').innerText()).not.toBe('');
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
@@ -114,7 +114,7 @@ describe.skipIf(!installed)('the example of a console app', () => {
     await expect
       .poll(() => page.locator('label small').allInnerTexts())
       .toContainEqual(expect.stringMatching(/at least/));
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
@@ -129,7 +129,7 @@ describe.skipIf(!installed)('the example of a console app', () => {
         { label: 'The south', value: 'south' },
       ],
     };
-    const id = await aDashboard([{ name: 'Amounts', sql, chart: { type: 'table' } }], { filters: [region] });
+    const id = await createDashboard([{ name: 'Amounts', sql, chart: { type: 'table' } }], { filters: [region] });
     const { page, problems } = await signedIn();
     await page.goto(`${site.url}/#dashboard/${id}`);
     const card = page.getByRole('region', { name: 'Amounts' });

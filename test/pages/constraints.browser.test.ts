@@ -1,37 +1,37 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
-import { FILTERS, filtered, STRIKES } from './everything.ts';
-import { aDashboard, aLink, anEmbed, api, demo } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
+import { createDashboard, createEmbed, createLink, demo, requestApi } from './world.ts';
 
 const STATES = {
   name: 'States',
-  sql: filtered('DISTINCT origin_state AS state', 'ORDER BY 1'),
+  sql: makeFilteredSql('DISTINCT origin_state AS state', 'ORDER BY 1'),
 };
 
-const policy = (slug: string, mode: string, values: string[] = [], kind = 'multi_select') => ({
+const makePolicy = (slug: string, mode: string, values: string[] = [], kind = 'multi_select') => ({
   filter_slug: slug,
   filter_kind: kind,
   mode,
   allowed_values: values,
 });
 
-describe.skipIf(!installed)('a dashboard page of a viewer with restricted filters', () => {
+describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restricted filters', () => {
   const open = useBrowser();
   let dashboard: string;
 
   beforeAll(async () => {
-    dashboard = await aDashboard([STRIKES, STATES], { filters: FILTERS });
+    dashboard = await createDashboard([STRIKES, STATES], { filters: FILTERS });
   });
 
   type Opened = Awaited<ReturnType<typeof open>>;
   const states = async ({ page }: Opened): Promise<string[]> => {
-    await settled(page);
+    await waitUntilSettled(page);
     return page.getByRole('table', { name: 'States' }).getByRole('cell').allInnerTexts();
   };
 
   it('offers only the filter values that the share allows, and shows only their rows', async () => {
-    const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
-    const { path } = await aLink(dashboard, { share_filter_policies });
+    const share_filter_policies = [makePolicy('state', 'selectable', ['Texas', 'Ohio'])];
+    const { path } = await createLink(dashboard, { share_filter_policies });
     const opened = await open(path);
     const { page, problems } = opened;
     expect(await states(opened)).toEqual(['Ohio', 'Texas']);
@@ -43,8 +43,11 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
   });
 
   it('shows neither locked nor hidden filters, and ignores values for them in the address', async () => {
-    const share_filter_policies = [policy('state', 'locked', ['Ohio']), policy('phase', 'hidden', [], 'select')];
-    const { path } = await aLink(dashboard, { share_filter_policies });
+    const share_filter_policies = [
+      makePolicy('state', 'locked', ['Ohio']),
+      makePolicy('phase', 'hidden', [], 'select'),
+    ];
+    const { path } = await createLink(dashboard, { share_filter_policies });
     const opened = await open(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
     const { page, executed } = opened;
     expect(await states(opened)).toEqual(['Ohio']);
@@ -53,8 +56,8 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
   });
 
   it('says that filter values in the address are forbidden, and shows no rows', async () => {
-    const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
-    const { path } = await aLink(dashboard, { share_filter_policies });
+    const share_filter_policies = [makePolicy('state', 'selectable', ['Texas', 'Ohio'])];
+    const { path } = await createLink(dashboard, { share_filter_policies });
     const opened = await open(`${path}?state=Texas&state=Alaska`);
     const { page, executed, problems } = opened;
     await page.getByRole('alert').first().waitFor();
@@ -62,12 +65,12 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     expect(await page.getByRole('cell').count()).toBe(0);
     await page.getByRole('button', { name: 'Reset filters' }).click();
     await expect.poll(() => states(opened)).toEqual(['Ohio', 'Texas']);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('keeps the parameters that an embed fixes, shows those that it allows, and waits for those it requires', async () => {
-    const path = await anEmbed(dashboard, {
+    const path = await createEmbed(dashboard, {
       fixed_params: { state: ['Ohio', 'Texas'] },
       allowed_params: ['phase', 'aircraft'],
       required_params: ['phase'],
@@ -86,8 +89,8 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
 
   it('shows an embedded visualization, with the parameters that its embed allows', async () => {
     const more = { allowed_params: ['state', 'period'] };
-    const path = await anEmbed(demo.visualization_id, more, 'visualizations');
-    const { name } = await api<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
+    const path = await createEmbed(demo.visualization_id, more, 'visualizations');
+    const { name } = await requestApi<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
     const { page, executed, problems } = await open(path);
     await page.getByRole('heading', { level: 1, name }).waitFor();
     const chart = page.getByRole('img', { name: `${name}: line chart.` });
@@ -103,17 +106,17 @@ describe.skipIf(!installed)('a dashboard page of a viewer with restricted filter
     await page.keyboard.press('Escape');
     await page.getByLabel('Date of flight, from').fill('2001-01-01');
     await expect.poll(() => executed.at(-1)).toEqual({ state: ['Ohio'], period: { from: '2001-01-01' } });
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await values()).toBeLessThan(all);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it("hides the header and the filters if the share's embed options say so", async () => {
-    const { path } = await aLink(dashboard, { embed_options: { hide_header: true, hide_controls: true } });
+    const { path } = await createLink(dashboard, { embed_options: { hide_header: true, hide_controls: true } });
     const { page } = await open(path);
-    await settled(page);
-    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    await waitUntilSettled(page);
+    expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
     expect(await page.getByRole('form').count()).toBe(0);
     const heading = page.getByRole('heading', { level: 1 });
     expect([await heading.count(), (await heading.boundingBox())?.width]).toEqual([1, 1]);

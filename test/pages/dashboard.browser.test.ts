@@ -1,28 +1,28 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ViewResult } from '../../src/presentation/viewing.ts';
-import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
+import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
-import { aDashboard, aLink, labelsOf, resultsOf, url } from './world.ts';
+import { createDashboard, createLink, readOptionLabels, readResults, url } from './world.ts';
 
 /** The number of strikes that the API counts, as the page writes it. */
-const strikes = async (link: string, parameters: unknown): Promise<string> => {
-  const { rows } = (await resultsOf(link, parameters)).get('Strikes') as ViewResult;
+const countStrikes = async (link: string, parameters: unknown): Promise<string> => {
+  const { rows } = (await readResults(link, parameters)).get('Strikes') as ViewResult;
   const [[counted]] = rows as [[number]];
   return counted.toLocaleString('en-US');
 };
 
-describe.skipIf(!installed)('the page of a dashboard', () => {
+describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
   const open = useBrowser();
   let link: string;
 
   beforeAll(async () => {
     const description = 'Where, when and how birds met aircraft.';
-    link = (await aLink(await aDashboard(CHARTS, { filters: FILTERS, description, cache_seconds: 60 }))).path;
+    link = (await createLink(await createDashboard(CHARTS, { filters: FILTERS, description, cache_seconds: 60 }))).path;
   });
 
   it('draws every kind of chart and describes it in words, in light and dark and on a phone', async () => {
-    const cost = (await resultsOf(link)).get('Cost')?.rows?.[0]?.[0] as number;
+    const cost = (await readResults(link)).get('Cost')?.rows?.[0]?.[0] as number;
     for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await open(link, options);
       await page.getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
@@ -43,8 +43,8 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
         // Lines, labels and their smooth edges: an empty canvas has one colour.
         expect(painted, name).toBeGreaterThan(20);
       }
-      expect(await numberIn(page, 'Strikes')).toBe('10,000');
-      expect(await numberIn(page, 'Cost')).toBe(`$${cost.toLocaleString('en-US')}`);
+      expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
+      expect(await readCardNumber(page, 'Cost')).toBe(`$${cost.toLocaleString('en-US')}`);
       expect(await page.getByRole('table', { name: 'Reports' }).getByRole('row').count()).toBe(101);
       // Nothing stands out of the page to the right.
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
@@ -52,14 +52,14 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
       const edges = await Promise.all(fields.map((field) => field.boundingBox()));
       const width = page.viewportSize()?.width ?? 0;
       for (const edge of edges) expect((edge?.x ?? 0) + (edge?.width ?? 0)).toBeLessThanOrEqual(width);
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
       await page.context().close();
     }
   });
 
   it('shows the values of a chart as a table, sorts it by any column, and shows more rows on demand', async () => {
-    const rows = (await resultsOf(link)).get('Strikes by state')?.rows as [string, number][];
+    const rows = (await readResults(link)).get('Strikes by state')?.rows as [string, number][];
     const states = rows.map(([state]) => state);
     const { page } = await open(link);
     const card = page.getByRole('region', { name: 'Strikes by state', exact: true });
@@ -87,7 +87,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
 
   it('lets viewers choose among filter options that the server searches, with the keyboard alone', async () => {
     const { page, executed, searched, problems } = await open(link);
-    const labels = await labelsOf(link, 'state', 'or');
+    const labels = await readOptionLabels(link, 'state', 'or');
     await page.getByRole('button', { name: /^State/ }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('option', { name: 'Texas' }).waitFor();
@@ -108,11 +108,11 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
         .evaluate('document.activeElement.textContent'),
     ).toBe(state.join(', '));
     await expect.poll(() => executed.at(-1)).toEqual({ state });
-    const fewer = await strikes(link, { state });
+    const fewer = await countStrikes(link, { state });
     expect(fewer).not.toBe('10,000');
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe(fewer);
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(fewer);
     expect(new URL(page.url()).searchParams.getAll('state')).toEqual(state);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
@@ -132,18 +132,18 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
       since: '1995-02-03',
     };
     await expect.poll(() => executed.at(-1)).toEqual(chosen);
-    const left = await strikes(link, chosen);
+    const left = await countStrikes(link, chosen);
     expect(Number(left)).toBeGreaterThan(0);
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe(left);
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(left);
 
     await page.reload();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(executed.at(-1)).toEqual(chosen);
-    expect(await numberIn(page, 'Strikes')).toBe(left);
+    expect(await readCardNumber(page, 'Strikes')).toBe(left);
     expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     await page.getByRole('button', { name: 'Reset filters' }).click();
     await expect.poll(() => executed.at(-1)).toEqual({});
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe('10,000');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
     expect(new URL(page.url()).search).toBe('');
     expect(await page.getByLabel('Period, from').inputValue()).toBe('');
   });
@@ -155,7 +155,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     ];
     const filters = [{ slug: 'state', label: 'State', kind: 'multi_select', options }];
     const sql = "SELECT state FROM unnest(ARRAY['TX', 'OH']) AS state WHERE state = ANY({{state}})";
-    const { path } = await aLink(await aDashboard([{ name: 'States', sql }], { filters }));
+    const { path } = await createLink(await createDashboard([{ name: 'States', sql }], { filters }));
     const { page } = await open(`${path}?state=OH`);
     await page.getByRole('button', { name: 'State Ohio' }).waitFor();
     await page.getByRole('cell', { name: 'OH' }).waitFor();
@@ -169,24 +169,24 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     const sql =
       'SELECT count(*) AS strikes FROM birdstrikes WHERE cost_total >= {{cost}} [[AND aircraft_make_model = {{aircraft}}]]';
     const chart = { name: 'Strikes', sql, chart: { type: 'number' } };
-    const { path } = await aLink(await aDashboard([chart], { filters }));
+    const { path } = await createLink(await createDashboard([chart], { filters }));
     const { page, executed } = await open(path);
     await page.getByRole('alert').filter({ hasText: 'Lowest cost: Choose a value to see the data.' }).first().waitFor();
     expect(executed).toEqual([]);
     expect(await page.getByLabel('Lowest cost').getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('Lowest cost').fill('100');
     await expect.poll(() => executed).toEqual([{ aircraft: 'B-737-300', cost: '100' }]);
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe(await strikes(path, { cost: 100 }));
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(await countStrikes(path, { cost: 100 }));
     await page.getByLabel('Aircraft').fill('');
     await expect.poll(() => executed.at(-1)).toEqual({ aircraft: null, cost: '100' });
-    const all = await strikes(path, { cost: 100, aircraft: null });
-    expect(Number(all)).toBeGreaterThan(Number(await strikes(path, { cost: 100 })));
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe(all);
+    const all = await countStrikes(path, { cost: 100, aircraft: null });
+    expect(Number(all)).toBeGreaterThan(Number(await countStrikes(path, { cost: 100 })));
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(all);
   });
 
   it('loads small files from its own origin only', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     const sizes = (await page.evaluate(
       'performance.getEntriesByType("resource").map(({ name, encodedBodySize }) => [name, encodedBodySize])',
     )) as [string, number][];

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aDashboard, aLink, anEmbed } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { createDashboard, createEmbed, createLink } from './world.ts';
 
 const FILTERS = [
   { slug: 'period', label: 'Period', kind: 'date_range' },
@@ -11,13 +11,13 @@ const FILTERS = [
 const SQL = `SELECT count(*) AS strikes FROM birdstrikes
 WHERE true [[AND flight_date >= {{period.from}}]] [[AND flight_date <= {{period.to}}]] [[AND flight_date >= {{since}}]]`;
 
-describe.skipIf(!installed)('a date filter on a page', () => {
+describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
-    dashboard = await aDashboard([{ name: 'Strikes', sql: SQL, chart: { type: 'number' } }], { filters: FILTERS });
-    link = (await aLink(dashboard)).path;
+    dashboard = await createDashboard([{ name: 'Strikes', sql: SQL, chart: { type: 'number' } }], { filters: FILTERS });
+    link = (await createLink(dashboard)).path;
   });
 
   /** The same moment for the page's clock, in its time zone. */
@@ -35,7 +35,7 @@ describe.skipIf(!installed)('a date filter on a page', () => {
       const { page, executed, problems } = await open('/p/none', { timezoneId });
       await at(page, '2026-12-31T11:30:00Z');
       await page.goto(new URL(`${link}?locale=${locale}`, page.url()).href);
-      await settled(page);
+      await waitUntilSettled(page);
       const preset = page.getByRole('combobox', { name: texts.presetsOf('Period') });
       expect(await preset.locator('option').allInnerTexts()).toEqual([
         texts.anyDate,
@@ -57,7 +57,7 @@ describe.skipIf(!installed)('a date filter on a page', () => {
       expect([searchParams.get('period.from'), searchParams.get('period.to')]).toEqual([lastWeek.from, lastWeek.to]);
       // The address says it again.
       await page.reload();
-      await settled(page);
+      await waitUntilSettled(page);
       expect(await preset.locator('option:checked').innerText()).toBe(texts.presets[7]);
       await to.fill(locale === 'en' ? '12/30/2026' : '30/12/2026');
       await expect.poll(() => executed.at(-1)).toEqual({ period: { from: lastWeek.from, to: '2026-12-30' } });
@@ -69,7 +69,7 @@ describe.skipIf(!installed)('a date filter on a page', () => {
       await since.fill(locale === 'en' ? '1/31/1995' : '31/1/1995');
       await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
       await page.reload();
-      await settled(page);
+      await waitUntilSettled(page);
       expect(await since.inputValue()).toBe(locale === 'en' ? '01/31/1995' : '31/01/1995');
       expect(problems).toEqual([]);
     },
@@ -94,7 +94,7 @@ describe.skipIf(!installed)('a date filter on a page', () => {
           .waitFor();
         await page.getByRole('group', { name: 'Period' }).getByText(texts.backwards('Period')).waitFor();
         expect(executed).toEqual([]);
-        expect(await axeFindings(page)).toEqual([]);
+        expect(await findAxeViolations(page)).toEqual([]);
         const from = page.getByLabel(texts.rangeStart('Period'));
         expect(await from.getAttribute('aria-invalid')).toBe('true');
         await from.fill(locale === 'en' ? '02/30/1998' : '30/02/1998');
@@ -103,10 +103,10 @@ describe.skipIf(!installed)('a date filter on a page', () => {
           /(\d\d\/\d\d\/\d{4})/.exec(texts.noDate(locale === 'en' ? '12/31/2026' : '31/12/2026')) ?? [];
         await page.getByText(texts.noDate(day)).waitFor();
         expect(executed).toEqual([]);
-        expect(await axeFindings(page)).toEqual([]);
+        expect(await findAxeViolations(page)).toEqual([]);
         await from.fill(locale === 'en' ? '02/28/1998' : '28/02/1998');
         await expect.poll(() => executed).toEqual([{ period: { from: '1998-02-28', to: '1999-05-01' } }]);
-        await settled(page);
+        await waitUntilSettled(page);
         expect(await page.getByRole('alert').filter({ visible: true }).filter({ hasText: /./ }).count()).toBe(0);
         // Nothing of it stands out of the page.
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
@@ -117,8 +117,8 @@ describe.skipIf(!installed)('a date filter on a page', () => {
   );
 
   it('opens the calendar of the browser at its icon, also within an embed', async () => {
-    const { page, executed } = await open(await anEmbed(dashboard, { allowed_params: ['since', 'period'] }));
-    await settled(page);
+    const { page, executed } = await open(await createEmbed(dashboard, { allowed_params: ['since', 'period'] }));
+    await waitUntilSettled(page);
     const field = page.getByLabel('Since');
     const box = (await field.boundingBox()) as { x: number; y: number; width: number; height: number };
     const under = await page.evaluate(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { axeFindings, installed, useBrowser } from './browser.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
 import { demo } from './world.ts';
 
-describe.skipIf(!installed)('the API reference page', () => {
+describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   const open = useBrowser();
 
   it('groups operations by concept under each API, and loads the large viewer script only when one is opened', async () => {
@@ -50,12 +50,12 @@ describe.skipIf(!installed)('the API reference page', () => {
     await events.waitFor();
     expect(await group.locator('summary').allTextContents()).toEqual(['Events']);
     await group.locator('summary').click();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await group.getByRole('link', { name: 'Receive upload.done' }).click();
     await page.getByRole('heading', { name: 'Receive upload.done' }).waitFor();
     await page.getByText('"type": "upload.done"').waitFor();
     expect(await page.getByText('Try it, with all fields').count()).toBe(0);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     for (const summary of await page.locator('nav summary').allTextContents()) expect(summary).not.toBe('');
     expect(problems).toEqual([]);
   });

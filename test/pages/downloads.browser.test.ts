@@ -3,8 +3,17 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ViewResult } from '../../src/presentation/viewing.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aContext, aDashboard, aLink, anEmbed, api, demo, mailedCode, resultsOf } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import {
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  readMailedCode,
+  readResults,
+  requestApi,
+} from './world.ts';
 
 const CHARTS = [
   {
@@ -20,12 +29,13 @@ const ALLOWED = { embed_options: { allow_downloads: true } };
 
 type Box = { x: number; width: number };
 
-const cardOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const buttonOf = (page: Page, name: string) => cardOf(page, name).getByRole('button', { name: `Download: ${name}` });
+const findCard = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+const findButton = (page: Page, name: string) =>
+  findCard(page, name).getByRole('button', { name: `Download: ${name}` });
 
 /** Downloads by the menu of a card. @returns the file's name and content */
-async function take(page: Page, name: string, format: string): Promise<{ name: string; content: Buffer }> {
-  await buttonOf(page, name).click();
+async function downloadFile(page: Page, name: string, format: string): Promise<{ name: string; content: Buffer }> {
+  await findButton(page, name).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page
@@ -36,32 +46,32 @@ async function take(page: Page, name: string, format: string): Promise<{ name: s
   return { name: download.suggestedFilename(), content: await readFile(await download.path()) };
 }
 
-describe.skipIf(!installed)('the downloads of a dashboard card', () => {
+describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
-    dashboard = await aDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
-    link = (await aLink(dashboard, ALLOWED)).path;
+    dashboard = await createDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
+    link = (await createLink(dashboard, ALLOWED)).path;
   });
 
   it('are CSV, XLSX and a picture of the filtered results', async () => {
     const { page, problems } = await open(`${link}?state=Texas&state=Ohio`);
-    await cardOf(page, 'Strikes: by state').getByRole('img').waitFor();
-    const { rows } = (await resultsOf(link, { state: ['Texas', 'Ohio'] })).get('Strikes: by state') as ViewResult;
-    const csv = await take(page, 'Strikes: by state', 'CSV');
+    await findCard(page, 'Strikes: by state').getByRole('img').waitFor();
+    const { rows } = (await readResults(link, { state: ['Texas', 'Ohio'] })).get('Strikes: by state') as ViewResult;
+    const csv = await downloadFile(page, 'Strikes: by state', 'CSV');
     expect(csv.name).toBe('Strikes_ by state.csv');
     expect(csv.content.toString()).toBe(['state,strikes', ...(rows ?? []).map(String), ''].join('\r\n'));
-    const xlsx = await take(page, 'Strikes: by state', 'XLSX');
+    const xlsx = await downloadFile(page, 'Strikes: by state', 'XLSX');
     const book = read(xlsx.content);
     expect(book.SheetNames).toEqual(['Strikes  by state']);
     expect(utils.sheet_to_json(book.Sheets['Strikes  by state'] as WorkSheet, { header: 1 }).slice(1)).toEqual(rows);
-    const png = await take(page, 'Strikes: by state', 'PNG');
+    const png = await downloadFile(page, 'Strikes: by state', 'PNG');
     expect([png.name, png.content.subarray(1, 4).toString()]).toEqual(['Strikes_ by state.png', 'PNG']);
     expect(png.content.length).toBeGreaterThan(2_000);
-    const safe = await take(page, 'Formulas', 'CSV');
+    const safe = await downloadFile(page, 'Formulas', 'CSV');
     expect(safe.content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
-    await buttonOf(page, 'Formulas').click();
+    await findButton(page, 'Formulas').click();
     const offered = page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button');
     expect(await offered.allInnerTexts()).toEqual(['CSV', 'XLSX']);
     expect(problems).toEqual([]);
@@ -71,16 +81,16 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
     const [bars] = CHARTS as [(typeof CHARTS)[number]];
     const names = ['Strikes by state of origin', 'Strikes'];
     const place = (x: number, w: number): [number, number, number, number] => [x, 0, w, 4];
-    const narrow = await aDashboard(
+    const narrow = await createDashboard(
       names.map((name, at) => ({ ...bars, name, place: place(at * 3, 3 + at) })),
       { filters: FILTERS },
     );
-    const { path } = await aLink(narrow, ALLOWED);
+    const { path } = await createLink(narrow, ALLOWED);
     const { page } = await open(`${path}?locale=${locale}`, { viewport: { width: 900, height: 800 } });
-    await settled(page);
+    await waitUntilSettled(page);
     for (const name of names) {
-      const card = (await cardOf(page, name).boundingBox()) as Box;
-      const tools = await cardOf(page, name).locator('.tools button').filter({ visible: true }).all();
+      const card = (await findCard(page, name).boundingBox()) as Box;
+      const tools = await findCard(page, name).locator('.tools button').filter({ visible: true }).all();
       expect(tools.length).toBe(3);
       for (const tool of tools) {
         const { x, width } = (await tool.boundingBox()) as Box;
@@ -92,15 +102,15 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
   it('are reached with the keyboard alone, in light and dark and on a phone', async () => {
     for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await open(link, options);
-      await settled(page);
-      const button = buttonOf(page, 'Strikes: by state');
+      await waitUntilSettled(page);
+      const button = findButton(page, 'Strikes: by state');
       await button.focus();
       await page.keyboard.press('Enter');
       const menu = page.getByRole('group', { name: 'Download: Strikes: by state' });
       await menu.waitFor();
       const { x = -1, width = 0 } = (await menu.boundingBox()) ?? {};
       expect([x >= 0, x + width <= (page.viewportSize()?.width ?? 0)]).toEqual([true, true]);
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       await page.keyboard.press('Escape');
       await menu.waitFor({ state: 'hidden' });
       expect(await button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
@@ -108,7 +118,7 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
       await page.keyboard.press('Tab');
       const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
       expect(download.suggestedFilename()).toBe('Strikes_ by state.csv');
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
       await page.context().close();
     }
@@ -116,44 +126,44 @@ describe.skipIf(!installed)('the downloads of a dashboard card', () => {
 
   it('are not offered for a failed query, nor without permission to download', async () => {
     const { page } = await open(link);
-    await settled(page);
-    expect(await cardOf(page, 'Fails').getByRole('button').count()).toBe(0);
-    expect(await buttonOf(page, 'Formulas').count()).toBe(1);
+    await waitUntilSettled(page);
+    expect(await findCard(page, 'Fails').getByRole('button').count()).toBe(0);
+    expect(await findButton(page, 'Formulas').count()).toBe(1);
     await page.context().close();
-    const without = await open((await aLink(dashboard)).path);
-    await settled(without.page);
+    const without = await open((await createLink(dashboard)).path);
+    await waitUntilSettled(without.page);
     expect(await without.page.getByRole('button', { name: /^Download/ }).count()).toBe(0);
   });
 
   it('show an error when downloads were forbidden meanwhile', async () => {
-    const share = await aLink(dashboard, ALLOWED);
+    const share = await createLink(dashboard, ALLOWED);
     const { page } = await open(share.path);
-    await settled(page);
-    await api('PUT', `/api/v1/dashboard-shares/${share.id}`, { embed_options: { allow_downloads: false } });
-    await buttonOf(page, 'Formulas').click();
+    await waitUntilSettled(page);
+    await requestApi('PUT', `/api/v1/dashboard-shares/${share.id}`, { embed_options: { allow_downloads: false } });
+    await findButton(page, 'Formulas').click();
     await page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button', { name: 'CSV' }).click();
-    await cardOf(page, 'Formulas').getByText('Results cannot be downloaded here.').waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    await findCard(page, 'Formulas').getByText('Results cannot be downloaded here.').waitFor();
+    expect(await findAxeViolations(page)).toEqual([]);
   });
 
   it('are offered in an embed and in the portal', async () => {
-    const embed = await open(await anEmbed(dashboard, { allow_downloads: true }));
-    await settled(embed.page);
-    expect((await take(embed.page, 'Formulas', 'CSV')).content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
+    const embed = await open(await createEmbed(dashboard, { allow_downloads: true }));
+    await waitUntilSettled(embed.page);
+    expect((await downloadFile(embed.page, 'Formulas', 'CSV')).content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
     await embed.page.context().close();
 
     const email = `downloads-${Date.now()}@customer.test`;
-    const context = await aContext([dashboard], email);
-    await aLink(dashboard, { ...ALLOWED, share_context_id: context.id });
+    const context = await createContext([dashboard], email);
+    await createLink(dashboard, { ...ALLOWED, share_context_id: context.id });
     const { page, problems } = await open(`/portal/${demo.company.slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
-    await page.getByLabel('Code').fill((await mailedCode(email)).replace('-', ''));
+    await page.getByLabel('Code').fill((await readMailedCode(email)).replace('-', ''));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await page.getByRole('heading', { name: 'Bird strikes', level: 1 }).waitFor();
-    await settled(page);
-    expect((await take(page, 'Formulas', 'XLSX')).name).toBe('Formulas.xlsx');
+    await waitUntilSettled(page);
+    expect((await downloadFile(page, 'Formulas', 'XLSX')).name).toBe('Formulas.xlsx');
     expect(problems).toEqual([]);
   });
 });

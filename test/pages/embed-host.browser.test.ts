@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
-import { freePort } from '../../local/processes.ts';
-import { axeFindings, installed, numberIn, useBrowser } from './browser.ts';
-import { aDashboard, url } from './world.ts';
+import { findFreePort } from '../../local/processes.ts';
+import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser } from './browser.ts';
+import { createDashboard, url } from './world.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/embed-host/server.ts');
 const SALES = "(VALUES ('north', 1), ('south', 2), ('east', 4)) AS sales(region, amount)";
@@ -15,7 +15,7 @@ const CHART = {
   chart: { type: 'number' },
 };
 
-describe.skipIf(!installed)('the example of a host app with an embed', () => {
+describe.skipIf(!isBrowserInstalled)('the example of a host app with an embed', () => {
   const open = useBrowser();
   let site: string;
   let server: ChildProcess;
@@ -25,10 +25,10 @@ describe.skipIf(!installed)('the example of a host app with an embed', () => {
       { slug: 'least', label: 'Least', kind: 'number' },
     ];
     const { id, secret } = inject('signingKey') as SigningKey;
-    const port = await freePort();
+    const port = await findFreePort();
     site = `http://127.0.0.1:${port}`;
     const env = { PORT: String(port), CONSOLE_URL: url, KEY_ID: id, KEY_SECRET: secret, FILTERS: 'least' };
-    const DASHBOARD_ID = await aDashboard([CHART], { filters });
+    const DASHBOARD_ID = await createDashboard([CHART], { filters });
     server = spawn(process.execPath, [SERVER], { env: { ...process.env, ...env, DASHBOARD_ID }, stdio: 'pipe' });
     await once(server.stdout as NodeJS.ReadableStream, 'data');
   });
@@ -40,14 +40,14 @@ describe.skipIf(!installed)('the example of a host app with an embed', () => {
     await page.getByText('You have no access to this.').waitFor();
     expect([executed, await page.locator('iframe').count()]).toEqual([[], 0]);
     await page.getByRole('link', { name: 'I am Anna' }).click();
-    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('3');
+    await expect.poll(() => readCardNumber(frame, 'Amount').catch(() => '')).toBe('3');
     await frame.getByLabel('Least').fill('2');
-    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('2');
+    await expect.poll(() => readCardNumber(frame, 'Amount').catch(() => '')).toBe('2');
     await frame.getByText('2', { exact: true }).click();
     await page.getByText('Amount: {"amount":2}').waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByRole('link', { name: 'I am Ben' }).click();
-    await expect.poll(() => numberIn(frame, 'Amount').catch(() => '')).toBe('4');
+    await expect.poll(() => readCardNumber(frame, 'Amount').catch(() => '')).toBe('4');
     // The browser says so of a message to a frame whose page was just left.
     expect(problems.filter((problem) => !problem.includes("does not match the recipient window's origin"))).toEqual([]);
   });

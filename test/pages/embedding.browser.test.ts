@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installed, numberIn, useBrowser } from './browser.ts';
-import { aDashboard, aLink, anEmbed, url } from './world.ts';
+import { isBrowserInstalled, readCardNumber, useBrowser } from './browser.ts';
+import { createDashboard, createEmbed, createLink, url } from './world.ts';
 
 const FILTERS = [
   { slug: 'state', label: 'State', kind: 'multi_select' },
@@ -20,7 +20,7 @@ const COUNT = {
 const LONG = { name: 'Reports', sql: 'SELECT * FROM birdstrikes LIMIT 50', place: [0, 2, 12, 14] as const };
 
 /** A site of somebody else, on an origin of its own, with what the README tells to put there around any page. */
-async function aSite(): Promise<{ origin: string; close: Server['close'] }> {
+async function startSite(): Promise<{ origin: string; close: Server['close'] }> {
   const site = createServer((request, response) => {
     const framed = new URL(request.url ?? '/', 'http://site').searchParams.get('framed') ?? '';
     response.setHeader('Content-Type', 'text/html');
@@ -42,16 +42,16 @@ async function aSite(): Promise<{ origin: string; close: Server['close'] }> {
   return { origin: `http://127.0.0.1:${(site.address() as AddressInfo).port}`, close: site.close.bind(site) };
 }
 
-describe.skipIf(!installed)('an embedded page', () => {
+describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
   const open = useBrowser();
-  let mine: Awaited<ReturnType<typeof aSite>>;
-  let other: Awaited<ReturnType<typeof aSite>>;
+  let mine: Awaited<ReturnType<typeof startSite>>;
+  let other: Awaited<ReturnType<typeof startSite>>;
   let dashboard: string;
 
   beforeAll(async () => {
-    [mine, other] = await Promise.all([aSite(), aSite()]);
+    [mine, other] = await Promise.all([startSite(), startSite()]);
     const charts = [COUNT, { ...LONG, place: [...LONG.place] as [number, number, number, number] }];
-    dashboard = await aDashboard(charts, { filters: FILTERS });
+    dashboard = await createDashboard(charts, { filters: FILTERS });
   });
   afterAll(() => {
     mine?.close();
@@ -62,9 +62,9 @@ describe.skipIf(!installed)('an embedded page', () => {
   const hosted = (site: { origin: string }, path: string) =>
     open(`${site.origin}/?${new URLSearchParams({ framed: path })}`, { origins: [mine.origin, other.origin] });
   const embedded = (allowed_origins: string[] = []) =>
-    anEmbed(dashboard, { allowed_params: ['state', 'aircraft'], allowed_origins });
+    createEmbed(dashboard, { allowed_params: ['state', 'aircraft'], allowed_origins });
   const inFrame = (page: Page) => page.frameLocator('#dashboard');
-  const strikes = (page: Page) => numberIn(inFrame(page), 'Strikes').catch(() => '');
+  const strikes = (page: Page) => readCardNumber(inFrame(page), 'Strikes').catch(() => '');
 
   it('is shown within allowed origins, as high as its content', async () => {
     const { page, executed, problems } = await hosted(mine, await embedded([mine.origin]));
@@ -171,8 +171,8 @@ describe.skipIf(!installed)('an embedded page', () => {
   it('is not shown within other origins, nor is a link or the portal, unless a share allows the origin', async () => {
     const paths = [
       await embedded([mine.origin]),
-      (await aLink(dashboard)).path,
-      (await aLink(dashboard, { share_type: 'embed', embed_options: { allowed_origins: [mine.origin] } })).path,
+      (await createLink(dashboard)).path,
+      (await createLink(dashboard, { share_type: 'embed', embed_options: { allowed_origins: [mine.origin] } })).path,
       '/portal/demo',
       '/embed/d/none',
     ];

@@ -25,7 +25,7 @@ export const FILTERS = [
 ] satisfies Filter[];
 
 /** A query on the table that all the filters narrow. */
-export const filtered = (columns: string, rest = '') => `SELECT ${columns}
+export const makeFilteredSql = (columns: string, rest = '') => `SELECT ${columns}
 FROM birdstrikes
 WHERE true
   [[AND origin_state = ANY({{state}})]]
@@ -38,7 +38,7 @@ ${rest}`;
 
 export const STRIKES: Chart = {
   name: 'Strikes',
-  sql: filtered('count(*) AS strikes'),
+  sql: makeFilteredSql('count(*) AS strikes'),
   chart: { type: 'number', y: ['strikes'] },
   place: [0, 0, 3, 2],
 };
@@ -47,14 +47,14 @@ export const CHARTS: Chart[] = [
   STRIKES,
   {
     name: 'Cost',
-    sql: filtered('sum(cost_total) AS cost'),
+    sql: makeFilteredSql('sum(cost_total) AS cost'),
     chart: { type: 'number', y: ['cost'], options: { format: 'currency', currency: 'USD', decimals: 0 } },
     place: [0, 2, 3, 2],
   },
   {
     name: 'Strikes by year',
     description: 'Reported to the authority',
-    sql: filtered(
+    sql: makeFilteredSql(
       "date_trunc('year', flight_date)::date AS year, wildlife_size, count(*) AS strikes",
       'GROUP BY 1, 2 ORDER BY 1, 2',
     ),
@@ -63,25 +63,28 @@ export const CHARTS: Chart[] = [
   },
   {
     name: 'Strikes by state',
-    sql: filtered('origin_state AS state, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC LIMIT 8'),
+    sql: makeFilteredSql('origin_state AS state, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC LIMIT 8'),
     chart: { type: 'bar', x: 'state', y: ['strikes'] },
     place: [0, 4, 6, 4],
   },
   {
     name: 'Cost by year',
-    sql: filtered("date_trunc('year', flight_date)::date AS year, sum(cost_total) AS cost", 'GROUP BY 1 ORDER BY 1'),
+    sql: makeFilteredSql(
+      "date_trunc('year', flight_date)::date AS year, sum(cost_total) AS cost",
+      'GROUP BY 1 ORDER BY 1',
+    ),
     chart: { type: 'area', x: 'year', y: ['cost'], options: { stacked: true, y_label: 'US dollars' } },
     place: [6, 4, 6, 4],
   },
   {
     name: 'Phases of flight',
-    sql: filtered('phase_of_flight AS phase, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC'),
+    sql: makeFilteredSql('phase_of_flight AS phase, count(*) AS strikes', 'GROUP BY 1 ORDER BY 2 DESC'),
     chart: { type: 'pie', x: 'phase', y: ['strikes'] },
     place: [0, 8, 4, 4],
   },
   {
     name: 'Speed and cost',
-    sql: filtered(
+    sql: makeFilteredSql(
       'speed_ias_in_knots AS speed, cost_total AS cost, wildlife_size AS size',
       'AND speed_ias_in_knots IS NOT NULL AND cost_total > 0 ORDER BY 1',
     ),
@@ -90,7 +93,7 @@ export const CHARTS: Chart[] = [
   },
   {
     name: 'Reports',
-    sql: filtered(
+    sql: makeFilteredSql(
       'extract(year FROM flight_date)::int AS year, origin_state AS state, flight_date, cost_total AS cost, cost_total > 0 AS costly',
       'ORDER BY cost_total DESC, flight_date, state LIMIT 250',
     ),

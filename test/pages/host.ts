@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FrameLocator, Page } from 'playwright-core';
 import { inject } from 'vitest';
 import { type SigningKey, signEmbedToken } from '../../examples/embed/sign.ts';
-import { numberIn } from './browser.ts';
+import { readCardNumber } from './browser.ts';
 import { url } from './world.ts';
 
 /** What a host's server answers when it is asked for a token. */
@@ -26,7 +26,7 @@ export interface HostSite {
   close(): void;
 }
 
-const policy = (framed: readonly string[]): string =>
+const makeSecurityPolicy = (framed: readonly string[]): string =>
   [
     "default-src 'none'",
     `script-src 'self' ${url}`,
@@ -46,11 +46,11 @@ for (const type of ['ready', 'error', 'parameters', 'click', 'height']) {
 }`;
 
 /** @param framed origins besides ours that its policy lets into frames */
-export async function aHostSite(framed: readonly string[] = []): Promise<HostSite> {
+export async function startHostSite(framed: readonly string[] = []): Promise<HostSite> {
   const pages = new Map<string, string>();
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://host');
-    response.setHeader('Content-Security-Policy', policy(framed));
+    response.setHeader('Content-Security-Policy', makeSecurityPolicy(framed));
     if (pathname === '/main.js') return response.setHeader('Content-Type', 'text/javascript').end(SCRIPT);
     if (pathname === '/token') {
       site.asked += 1;
@@ -82,7 +82,7 @@ export async function aHostSite(framed: readonly string[] = []): Promise<HostSit
 }
 
 /** A token that the host signs itself, good for so many seconds by a clock that is so many seconds off. */
-export async function aHostToken(seconds: number, claims: Record<string, unknown>, off = 0): Promise<string> {
+export async function signHostToken(seconds: number, claims: Record<string, unknown>, off = 0): Promise<string> {
   const iat = Math.floor(Date.now() / 1000) + off;
   return signEmbedToken(inject('signingKey') as SigningKey, {
     iat,
@@ -96,7 +96,7 @@ export async function aHostToken(seconds: number, claims: Record<string, unknown
 export const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
 
 /** What an element told its page. */
-export interface Told {
+export interface ElementEvent {
   from: string;
   type: string;
   code?: string;
@@ -104,13 +104,13 @@ export interface Told {
   [detail: string]: unknown;
 }
 
-export const toldIn = async (page: Page, type: string): Promise<Told[]> =>
-  ((await page.evaluate('told')) as Told[]).filter((each) => each.type === type);
+export const waitForEvents = async (page: Page, type: string): Promise<ElementEvent[]> =>
+  ((await page.evaluate('told')) as ElementEvent[]).filter((each) => each.type === type);
 
 /** The page that an element shows. */
-export const frameOf = (page: Page, id = 'one'): FrameLocator =>
+export const findFrame = (page: Page, id = 'one'): FrameLocator =>
   page.locator(`#${id}`).locator('iframe').contentFrame();
 
 /** The number of the card `STRIKES` in it; empty while there is none. */
-export const strikesIn = (page: Page, id = 'one'): Promise<string> =>
-  numberIn(frameOf(page, id), 'Strikes').catch(() => '');
+export const readStrikes = (page: Page, id = 'one'): Promise<string> =>
+  readCardNumber(findFrame(page, id), 'Strikes').catch(() => '');

@@ -1,21 +1,27 @@
 import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aHostSite, frameOf, type HostSite, toldIn } from './host.ts';
-import { aDashboard, aLink, anEmbed, type Chart, url } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { findFrame, type HostSite, startHostSite, waitForEvents } from './host.ts';
+import { type Chart, createDashboard, createEmbed, createLink, url } from './world.ts';
 
-const rows = (columns: string, ...values: string[]) =>
+const makeRowsSql = (columns: string, ...values: string[]) =>
   `SELECT * FROM (VALUES ${values.join(', ')}) AS rows (${columns})`;
 
 const NUMBER: Chart = { name: 'Strikes', sql: 'SELECT 10 AS strikes, 3 AS hits', chart: { type: 'number' } };
 const BARS: Chart = {
   name: 'Bars',
-  sql: rows('state, strikes, birds', "('Ohio', 7, 3)", "('Texas', NULL, 5)", "('Utah', 2, NULL)", "('Iowa', 4, 1)"),
+  sql: makeRowsSql(
+    'state, strikes, birds',
+    "('Ohio', 7, 3)",
+    "('Texas', NULL, 5)",
+    "('Utah', 2, NULL)",
+    "('Iowa', 4, 1)",
+  ),
   chart: { type: 'bar', x: 'state', y: ['strikes', 'birds'] },
 };
 const LINE: Chart = {
   name: 'Line',
-  sql: rows(
+  sql: makeRowsSql(
     'day, size, strikes',
     "(date '2020-03-01', 'S', 30)",
     "(date '2020-01-01', 'S', 10)",
@@ -30,17 +36,17 @@ const PIE: Chart = {
 };
 const CLOUD: Chart = {
   name: 'Cloud',
-  sql: rows('speed, cost, bird', "(10, 5, 'owl')", "(90, 50, 'crow')"),
+  sql: makeRowsSql('speed, cost, bird', "(10, 5, 'owl')", "(90, 50, 'crow')"),
   chart: { type: 'scatter', x: 'speed', y: ['cost'] },
 };
-const TABLE: Chart = { name: 'Table', sql: rows('bird, cost', "('owl', 5)", '(NULL, 6)', "('crow', 7)") };
+const TABLE: Chart = { name: 'Table', sql: makeRowsSql('bird, cost', "('owl', 5)", '(NULL, 6)', "('crow', 7)") };
 
 interface Click {
   visualization: { name: string };
   values: Record<string, unknown>;
 }
 
-describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
+describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', () => {
   const open = useBrowser();
   let host: HostSite;
   let dashboard: string;
@@ -49,19 +55,19 @@ describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
   let executed: unknown[];
 
   beforeAll(async () => {
-    host = await aHostSite();
-    dashboard = await aDashboard([NUMBER, BARS, LINE, PIE, CLOUD, TABLE], {
+    host = await startHostSite();
+    dashboard = await createDashboard([NUMBER, BARS, LINE, PIE, CLOUD, TABLE], {
       filters: [{ slug: 'any', label: 'Any', kind: 'text' }],
     });
-    const path = await anEmbed(dashboard, { allowed_params: ['any'] });
+    const path = await createEmbed(dashboard, { allowed_params: ['any'] });
     const body = `<data-console-embed id="one" src="${url}${path}"></data-console-embed><button>After</button>`;
     ({ page, executed } = await open(host.page(body), { origins: [host.origin] }));
-    await frameOf(page).locator('.points button').nth(3).waitFor();
+    await findFrame(page).locator('.points button').nth(3).waitFor();
     frame = page.frames()[1] as Frame;
   });
   afterAll(() => host?.close());
 
-  const clicks = async (): Promise<Click[]> => (await toldIn(page, 'click')) as unknown as Click[];
+  const clicks = async (): Promise<Click[]> => (await waitForEvents(page, 'click')) as unknown as Click[];
   const card = (name: string) => frame.getByRole('region', { name, exact: true });
   const buttonOf = (name: string) => card(name).locator('.points button');
   const focused = () => frame.locator(':focus').getAttribute('aria-label');
@@ -112,7 +118,7 @@ describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
       'speed: 10, cost: 5, bird: owl',
       'speed: 90, cost: 50, bird: crow',
     ]);
-    expect(await axeFindings(frame)).toEqual([]);
+    expect(await findAxeViolations(frame)).toEqual([]);
   });
 
   it.each(['Bars', 'Line', 'Pie', 'Cloud'])(
@@ -191,12 +197,12 @@ describe.skipIf(!installed)('points of a chart, reached by keyboard', () => {
     await card(name).locator('.points button, td button, dd button').first().focus();
     await page.evaluate(`one.setParameters({ any: '${name}' })`);
     await expect.poll(() => executed.at(-1)).toEqual({ any: name });
-    await settled(frame);
+    await waitUntilSettled(frame);
     await expect.poll(() => card(name).locator('button:focus').count()).toBe(1);
   });
 
   it('are no buttons on a page without a host that receives click events', async () => {
-    const alone = await open((await aLink(dashboard)).path);
+    const alone = await open((await createLink(dashboard)).path);
     await alone.page.getByRole('img', { name: /^Cloud/ }).waitFor();
     expect(await alone.page.locator('.points, dd button, td button').count()).toBe(0);
   });

@@ -3,8 +3,24 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { LOCALES, type Locale } from '../../src/texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { axeFindings, type Instead, installed, numberIn, settled, useBrowser } from './browser.ts';
-import { aContext, aDashboard, aLink, anEmbed, anInvitation, demo, mailedCode, url } from './world.ts';
+import {
+  findAxeViolations,
+  isBrowserInstalled,
+  readCardNumber,
+  type Substitute,
+  useBrowser,
+  waitUntilSettled,
+} from './browser.ts';
+import {
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  inviteUser,
+  readMailedCode,
+  url,
+} from './world.ts';
 
 /** All names and cells of these tests begin with this sign: what else is on a page is ours. */
 const FILTERS = [
@@ -34,7 +50,7 @@ const CHARTS = [
 const COMPANY = 'Demo';
 
 /** Everything that a page says: text, labels, titles, placeholders. What the server put there is looked at above. */
-const saidOn = (page: Page): Promise<string[]> =>
+const listPageTexts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     type Found = {
       nodeType: number;
@@ -59,7 +75,7 @@ const saidOn = (page: Page): Promise<string[]> =>
   });
 
 /** The texts of a language as a script, each within marks, whatever it is made of. */
-const MARKED = (script: string) => `
+const markScript = (script: string) => `
   import { texts } from ${JSON.stringify(`${script}?plain`)};
   const mark = (text, values) => (values.includes(text) ? text : '⟦' + text + '⟧');
   const marked = (value) =>
@@ -76,13 +92,13 @@ const MARKED = (script: string) => `
 /** Puts marks around every text of a page that is opened next. */
 async function markTexts(page: Page): Promise<void> {
   await page.route(/\/assets\/(en|es|pt-BR)-\w+\.js$/, (route) =>
-    route.fulfill({ contentType: 'text/javascript', body: MARKED(route.request().url()) }),
+    route.fulfill({ contentType: 'text/javascript', body: markScript(route.request().url()) }),
   );
   await page.reload();
 }
 
 /** What of a page is neither one of our texts nor the author's: numbers, signs, the company and what has one of these names aside. */
-function strangers(texts: readonly string[], names: readonly string[] = []): string[] {
+function findForeignTexts(texts: readonly string[], names: readonly string[] = []): string[] {
   return texts.filter((text) => {
     if (text === PAGE_TEXTS.en.dashboard || names.includes(text)) return false;
     let rest = text;
@@ -92,14 +108,14 @@ function strangers(texts: readonly string[], names: readonly string[] = []): str
   });
 }
 
-describe.skipIf(!installed)('the language of a page', () => {
+describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
 
   beforeAll(async () => {
-    dashboard = await aDashboard(CHARTS, { name: 'ΩDashboard', description: 'Ω1', filters: FILTERS });
-    link = (await aLink(dashboard)).path;
+    dashboard = await createDashboard(CHARTS, { name: 'ΩDashboard', description: 'Ω1', filters: FILTERS });
+    link = (await createLink(dashboard)).path;
   });
 
   it.each([
@@ -130,9 +146,9 @@ describe.skipIf(!installed)('the language of a page', () => {
     const texts = PAGE_TEXTS[locale];
     const opened = await open(`${link}?locale=${locale}`, { locale: 'de-DE' });
     const { page, executed, problems } = opened;
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.locator('html').getAttribute('lang')).toBe(locale);
-    expect(await numberIn(page, 'ΩNumber')).toBe((1234567.5).toLocaleString(locale));
+    expect(await readCardNumber(page, 'ΩNumber')).toBe((1234567.5).toLocaleString(locale));
     const card = page.getByRole('region', { name: 'ΩBars', exact: true });
     await card.getByRole('button', { name: texts.showTable }).click();
     await card.getByRole('cell', { name: (1234.5).toLocaleString(locale), exact: true }).waitFor();
@@ -144,20 +160,20 @@ describe.skipIf(!installed)('the language of a page', () => {
     // The language stays in the address beside what is chosen.
     expect(new URL(page.url()).searchParams.get('locale')).toBe(locale);
     await page.reload();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.getByLabel('ΩCost').inputValue()).toBe(locale === 'en' ? '1234.5' : '1234,5');
     await page.getByLabel('ΩCost').fill('xyz');
     await page
       .getByRole('alert')
       .filter({ hasText: texts.invalidValues('ΩCost') })
       .waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('decides the alphabetical order of sorted rows', async () => {
     const sql = `SELECT w AS "Ωw" FROM unnest(ARRAY['Ωzeta', 'Ωñandú', 'Ωnube', 'Ωábaco']) AS w`;
-    const { path } = await aLink(await aDashboard([{ name: 'ΩWords', sql }]));
+    const { path } = await createLink(await createDashboard([{ name: 'ΩWords', sql }]));
     const { page } = await open(`${path}?locale=es`);
     await page.getByRole('button', { name: 'Ωw' }).click();
     expect(await page.getByRole('cell').allInnerTexts()).toEqual(['Ωábaco', 'Ωnube', 'Ωñandú', 'Ωzeta']);
@@ -166,8 +182,8 @@ describe.skipIf(!installed)('the language of a page', () => {
   it('is used for every text on the page of a dashboard, whatever its state', async () => {
     const { page, problems } = await open(link);
     await markTexts(page);
-    await settled(page);
-    const check = async () => expect(strangers(await saidOn(page))).toEqual([]);
+    await waitUntilSettled(page);
+    const check = async () => expect(findForeignTexts(await listPageTexts(page))).toEqual([]);
     await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
     await page.getByText(PAGE_TEXTS.en.seriesCut(20, 25)).waitFor();
     await check();
@@ -193,8 +209,8 @@ describe.skipIf(!installed)('the language of a page', () => {
   it('is used for every text of an error', async () => {
     const look = async (page: Page, path: string) => {
       await page.getByRole('alert').or(page.getByRole('link')).or(page.locator('.empty')).first().waitFor();
-      await settled(page);
-      expect(strangers(await saidOn(page)), path).toEqual([]);
+      await waitUntilSettled(page);
+      expect(findForeignTexts(await listPageTexts(page)), path).toEqual([]);
     };
     const refused = async (path: string) => {
       const { page } = await open(path);
@@ -204,17 +220,17 @@ describe.skipIf(!installed)('the language of a page', () => {
     };
     await refused('/p/none');
     await refused('/embed/v/none');
-    const { id } = await aContext([dashboard], 'refused@example.com', [], 'Ω1');
-    await refused((await aLink(dashboard, { share_context_id: id })).path);
-    await refused((await aLink(await aDashboard([], { name: 'ΩNothing' }))).path);
+    const { id } = await createContext([dashboard], 'refused@example.com', [], 'Ω1');
+    await refused((await createLink(dashboard, { share_context_id: id })).path);
+    await refused((await createLink(await createDashboard([], { name: 'ΩNothing' }))).path);
     const required = [{ slug: 'cost', label: 'ΩCost', kind: 'number', required: true }];
     const sql = 'SELECT 1 AS "Ωn" WHERE 1 < {{cost}}';
     await refused(
-      await anEmbed(await aDashboard([{ name: 'Ω2', sql }], { name: 'ΩAsks', filters: required }), {
+      await createEmbed(await createDashboard([{ name: 'Ω2', sql }], { name: 'ΩAsks', filters: required }), {
         allowed_params: ['cost'],
       }),
     );
-    let answer: ReturnType<Instead>;
+    let answer: ReturnType<Substitute>;
     const { page } = await open(link, { instead: (path) => (path.endsWith('/execute') ? answer : undefined) });
     await markTexts(page);
     for (const [status, code] of [
@@ -231,17 +247,17 @@ describe.skipIf(!installed)('the language of a page', () => {
   it('is used for every text of the portal', async () => {
     const email = 'omega@example.com';
     const portal = `/portal/${demo.company.slug}`;
-    await aContext([dashboard], email, [], 'ΩOne');
-    await aContext([dashboard], email, [], 'ΩTwo');
+    await createContext([dashboard], email, [], 'ΩOne');
+    await createContext([dashboard], email, [], 'ΩTwo');
     const { page, problems } = await open(portal);
     await markTexts(page);
-    const check = async () => expect(strangers(await saidOn(page))).toEqual([]);
+    const check = async () => expect(findForeignTexts(await listPageTexts(page))).toEqual([]);
     const field = page.getByRole('textbox');
     await field.waitFor();
     await check();
     await field.fill(email);
     await page.keyboard.press('Enter');
-    const code = await mailedCode(email);
+    const code = await readMailedCode(email);
     await page.getByText(email).waitFor();
     await check();
     await field.fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
@@ -254,16 +270,18 @@ describe.skipIf(!installed)('the language of a page', () => {
     await check();
     await page.getByRole('link', { name: 'ΩOne ΩDashboard' }).click();
     await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     await check();
     expect(problems).toEqual([]);
   });
 
   it('is used for every text of the pages that mailed links open', async () => {
-    const { page, problems } = await open(await anInvitation());
+    const { page, problems } = await open(await inviteUser());
     await markTexts(page);
     const check = async () =>
-      expect(strangers(await saidOn(page), [COMPANY, demo.company.slug, demo.owner.email, url])).toEqual([]);
+      expect(findForeignTexts(await listPageTexts(page), [COMPANY, demo.company.slug, demo.owner.email, url])).toEqual(
+        [],
+      );
     const password = page.locator('input[autocomplete="new-password"]');
     await password.waitFor();
     await check();
@@ -287,8 +305,8 @@ describe.skipIf(!installed)('the language of a page', () => {
 
   it.each(LOCALES)('is kept on the way from a share to the portal: %s', async (locale: Locale) => {
     const texts = PAGE_TEXTS[locale];
-    const { id } = await aContext([dashboard], `way-${locale}@example.com`.toLowerCase(), [], 'Ω3');
-    const { path } = await aLink(dashboard, { share_context_id: id });
+    const { id } = await createContext([dashboard], `way-${locale}@example.com`.toLowerCase(), [], 'Ω3');
+    const { path } = await createLink(dashboard, { share_context_id: id });
     const { page, problems } = await open(`${path}?locale=${locale}`);
     await page.getByRole('heading', { name: texts.signInTitle }).waitFor();
     await page.getByRole('link', { name: texts.signIn }).click();
@@ -296,7 +314,7 @@ describe.skipIf(!installed)('the language of a page', () => {
     await page.getByLabel(texts.email).fill(`way-${locale}@example.com`);
     await page.getByRole('button', { name: texts.sendCode }).click();
     await page.getByLabel(texts.code).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 });

@@ -3,29 +3,29 @@ import type { Page } from 'playwright-core';
 import { describe, expect, inject, it } from 'vitest';
 import { LET_IN_TEXTS } from '../../src/texts/let-in/languages.ts';
 import {
-  aSigner,
-  assertionXml,
-  encoded,
+  createSigner,
+  encodeBase64,
+  formatAssertion,
+  formatResponse,
+  makeValidStatement,
   readAuthnRequest,
-  responseXml,
-  rightStatement,
   sign,
 } from '../support/saml-idp.ts';
 import { send } from '../support/send.ts';
-import { authenticatorOf, ceremony } from './authenticator.ts';
-import { axeFindings, installed, useBrowser } from './browser.ts';
-import { addressOf, exchanged, heading, signIn } from './letting-in.ts';
-import { anInvitation, api, demo, url, useOwnCompany } from './world.ts';
+import { createAuthenticator, runCeremony } from './authenticator.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { exchangeCode, makeAuthorizationUrl, signIn, waitForHeading } from './letting-in.ts';
+import { demo, inviteUser, requestApi, url, useOwnCompany } from './world.ts';
 
 const texts = LET_IN_TEXTS.en;
 /** The page under the name that passkeys are bound to. */
 const named = url.replace('127.0.0.1', 'localhost');
 const STEP_MS = 30_000;
 
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const findButton = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 /** Registers a client at the provider, as an administrator would. */
-async function registered(metadata: Record<string, unknown>): Promise<Record<string, string>> {
+async function registerClient(metadata: Record<string, unknown>): Promise<Record<string, string>> {
   const response = await fetch(`${inject('oidcIssuer')}/reg`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -45,61 +45,63 @@ async function signInAtProvider(page: Page, email: string): Promise<void> {
   await page.locator('button[type="submit"]').click();
 }
 
-describe.skipIf(!installed)('the OAuth consent page', () => {
+describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
   useOwnCompany();
   const open = useBrowser();
 
   const opened = async (more: Record<string, string> = {}) => {
     const provider = inject('oidcIssuer');
-    const { page } = await open(await addressOf({ company_slug: demo.company.slug, ...more }), { origins: [provider] });
+    const { page } = await open(await makeAuthorizationUrl({ company_slug: demo.company.slug, ...more }), {
+      origins: [provider],
+    });
     // The provider's pages ask for a font.
     await page.route('https://fonts.googleapis.com/**', (route) => route.abort());
     return page;
   };
   const isLetIn = async (page: Page, email = demo.owner.email) => {
-    await heading(page, texts.consentTitle('Sheets'));
+    await waitForHeading(page, texts.consentTitle('Sheets'));
     await page.getByText(texts.signedInAs(email, 'Demo')).waitFor();
-    await button(page, texts.allow).click();
-    expect((await exchanged(page)).tokens.token_type).toBe('Bearer');
+    await findButton(page, texts.allow).click();
+    expect((await exchangeCode(page)).tokens.token_type).toBe('Bearer');
   };
 
   it("signs in with a passkey, by keyboard, if the host name of the page belongs to the passkey's domain", async () => {
     const { company, owner } = demo;
-    expect(await button(await opened(), texts.passkey).count()).toBe(0);
+    expect(await findButton(await opened(), texts.passkey).count()).toBe(0);
     const { page } = await open(`${named}/docs`, { origins: [named] });
-    await authenticatorOf(page);
+    await createAuthenticator(page);
     const { password } = owner;
     const { token } = await send<{ token: string }>(url, 'POST', '/v1/auth/login', {
       json: { company_slug: company.slug, ...owner },
     });
     const options = await send(url, 'POST', '/v1/auth/passkeys/registration-options', { json: { password }, token });
-    const response = await ceremony(page, 'create', options);
+    const response = await runCeremony(page, 'create', options);
     await send(url, 'POST', '/v1/auth/passkeys', { json: { name: 'This browser', response, password }, token });
 
-    await page.goto((await addressOf({ company_slug: company.slug })).replace(url, named));
-    await button(page, texts.passkey).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
-    await button(page, texts.passkey).focus();
+    await page.goto((await makeAuthorizationUrl({ company_slug: company.slug })).replace(url, named));
+    await findButton(page, texts.passkey).waitFor();
+    expect(await findAxeViolations(page)).toEqual([]);
+    await findButton(page, texts.passkey).focus();
     await page.keyboard.press('Enter');
-    await heading(page, texts.consentTitle('Sheets'));
-    await button(page, texts.allow).click();
-    expect((await exchanged(page)).searchParams.get('code')).toMatch(/\S/);
+    await waitForHeading(page, texts.consentTitle('Sheets'));
+    await findButton(page, texts.allow).click();
+    expect((await exchangeCode(page)).searchParams.get('code')).toMatch(/\S/);
   });
 
   it('says that no passkey was used', async () => {
-    const { page } = await open((await addressOf({ company_slug: demo.company.slug })).replace(url, named), {
+    const { page } = await open((await makeAuthorizationUrl({ company_slug: demo.company.slug })).replace(url, named), {
       origins: [named],
     });
-    await authenticatorOf(page, { isUserVerified: false });
-    await button(page, texts.passkey).click();
+    await createAuthenticator(page, { isUserVerified: false });
+    await findButton(page, texts.passkey).click();
     await page.getByText(texts.noPasskey).waitFor();
     await signIn(page);
-    await heading(page, texts.consentTitle('Sheets'));
+    await waitForHeading(page, texts.consentTitle('Sheets'));
   });
 
   it('signs in by an identity provider whose ID tokens the company accepts', async () => {
     const issuer = inject('oidcIssuer');
-    const { client_id: audience } = await registered({
+    const { client_id: audience } = await registerClient({
       application_type: 'native',
       redirect_uris: [`${url}/oauth/signed-in`],
       response_types: ['id_token'],
@@ -112,13 +114,13 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
       { issuer, audience: 'an app' },
       { issuer: unsuitable, audience: 'another' },
     ];
-    await api('PUT', '/v1/auth/social/config', { providers });
+    await requestApi('PUT', '/v1/auth/social/config', { providers });
     const page = await opened();
     const [way, other] = [texts.social(new URL(issuer).host), texts.social(new URL(unsuitable).host)];
-    await button(page, other).click();
+    await findButton(page, other).click();
     await page.getByText(texts.failures.SOCIAL_PROVIDER_UNSUITABLE as string).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
-    await button(page, way).click();
+    expect(await findAxeViolations(page)).toEqual([]);
+    await findButton(page, way).click();
     await signInAtProvider(page, demo.owner.email);
     await isLetIn(page);
   });
@@ -131,19 +133,19 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
     });
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    await button(page, texts.social(new URL(inject('oidcIssuer')).host)).click();
+    await findButton(page, texts.social(new URL(inject('oidcIssuer')).host)).click();
     await signInAtProvider(page, demo.owner.email);
     await page.getByText(texts.ssoFailed).waitFor();
     expect(asked).not.toContain('/v1/auth/social');
-    await button(page, texts.next).click();
-    await heading(page, texts.signIn('Demo'));
+    await findButton(page, texts.next).click();
+    await waitForHeading(page, texts.signIn('Demo'));
   });
 
   it('signs in by single sign-on with OpenID Connect, without being listed as a redirect URI', async () => {
-    const { client_id, client_secret } = await registered({
+    const { client_id, client_secret } = await registerClient({
       redirect_uris: [`${url}/v1/auth/sso/${demo.company.slug}/callback`],
     });
-    await api('PUT', '/v1/auth/sso/config', {
+    await requestApi('PUT', '/v1/auth/sso/config', {
       type: 'oidc',
       issuer: inject('oidcIssuer'),
       client_id,
@@ -151,38 +153,38 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
       redirect_uris: ['https://console.example.com/signed-in'],
     });
     const page = await opened();
-    await button(page, texts.sso).click();
+    await findButton(page, texts.sso).click();
     await signInAtProvider(page, demo.owner.email);
     await isLetIn(page);
   });
 
   it('says that the provider did not sign the user in, and offers another try', async () => {
     const page = await opened();
-    await button(page, texts.sso).click();
+    await findButton(page, texts.sso).click();
     await signInAtProvider(page, 'nobody@example.com');
     await page.getByText(texts.ssoFailed).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
-    await button(page, texts.next).click();
-    await heading(page, texts.signIn('Demo'));
+    expect(await findAxeViolations(page)).toEqual([]);
+    await findButton(page, texts.next).click();
+    await waitForHeading(page, texts.signIn('Demo'));
   });
 
   it('signs in by single sign-on with SAML, and offers nothing else if the company requires that', async () => {
-    const [signer, idp] = [await aSigner(), `${inject('forgerUrl')}/saml`];
-    await api('PUT', '/v1/auth/sso/config', {
+    const [signer, idp] = [await createSigner(), `${inject('forgerUrl')}/saml`];
+    await requestApi('PUT', '/v1/auth/sso/config', {
       type: 'saml',
       idp_entity_id: idp,
       idp_sso_url: idp,
       idp_certificates: [signer.certificate],
       redirect_uris: ['https://console.example.com/signed-in'],
     });
-    await api('PUT', '/v1/company/settings', { sso_only: true });
-    const { page } = await open(await addressOf({ company_slug: demo.company.slug }), {
+    await requestApi('PUT', '/v1/company/settings', { sso_only: true });
+    const { page } = await open(await makeAuthorizationUrl({ company_slug: demo.company.slug }), {
       origins: [inject('forgerUrl')],
     });
     await page.route(`${idp}?*`, async (route) => {
       const request = readAuthnRequest(new URL(route.request().url()));
-      const said = rightStatement(request, idp, demo.owner.email);
-      const response = encoded(sign(responseXml(said, assertionXml(said)), 'Assertion', signer));
+      const said = makeValidStatement(request, idp, demo.owner.email);
+      const response = encodeBase64(sign(formatResponse(said, formatAssertion(said)), 'Assertion', signer));
       const field = (name: string, value: string) => `<input type="hidden" name="${name}" value="${value}">`;
       const fields = field('SAMLResponse', response) + field('RelayState', request.relayState);
       await route.fulfill({
@@ -192,47 +194,47 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
     });
     await page.getByText(texts.ssoOnly).waitFor();
     expect(await page.locator('input').count()).toBe(0);
-    expect(await axeFindings(page)).toEqual([]);
-    await button(page, texts.sso).click();
-    await button(page, 'Go on').click();
+    expect(await findAxeViolations(page)).toEqual([]);
+    await findButton(page, texts.sso).click();
+    await findButton(page, 'Go on').click();
     await isLetIn(page);
 
     const ownersPage = await opened();
-    await button(ownersPage, texts.passwordInstead).click();
+    await findButton(ownersPage, texts.passwordInstead).click();
     await signIn(ownersPage);
     await isLetIn(ownersPage);
-    await api('PUT', '/v1/company/settings', { sso_only: false });
+    await requestApi('PUT', '/v1/company/settings', { sso_only: false });
   });
 
   it('has a second factor set up if the company requires it, and asks for it from then on', async () => {
     const [email, password] = ['second-step@example.com', 'quiet-harbour-lantern'];
-    const token = new URL(await anInvitation(email)).searchParams.get('token');
+    const token = new URL(await inviteUser(email)).searchParams.get('token');
     await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password } });
-    await api('PUT', '/v1/company/settings', { require_2fa: true });
+    await requestApi('PUT', '/v1/company/settings', { require_2fa: true });
     const ownersPage = await opened();
     await signIn(ownersPage);
     await ownersPage.getByText(texts.passkeyAsked).waitFor();
     const first = await opened();
     await signIn(first, email, password);
-    await heading(first, texts.setupTitle);
-    expect(await axeFindings(first)).toEqual([]);
+    await waitForHeading(first, texts.setupTitle);
+    expect(await findAxeViolations(first)).toEqual([]);
     const secret = await first.locator('dd code').innerText();
     const began = Date.now();
     const code = (steps = 0) =>
       TOTP.generate({ secret: Secret.fromBase32(secret.replaceAll(' ', '')), timestamp: began + steps * STEP_MS });
     await first.getByLabel(texts.code, { exact: true }).fill(code());
     await first.keyboard.press('Enter');
-    await heading(first, texts.backupTitle);
-    expect(await axeFindings(first)).toEqual([]);
+    await waitForHeading(first, texts.backupTitle);
+    expect(await findAxeViolations(first)).toEqual([]);
     const [backup = ''] = await first.locator('li code').allInnerTexts();
-    await button(first, texts.next).click();
+    await findButton(first, texts.next).click();
     await isLetIn(first, email);
 
     for (const typed of [code(1), backup]) {
       const page = await opened();
       await signIn(page, email, password);
-      await heading(page, texts.factorTitle);
-      expect(await axeFindings(page)).toEqual([]);
+      await waitForHeading(page, texts.factorTitle);
+      expect(await findAxeViolations(page)).toEqual([]);
       // It was used already.
       await page.getByLabel(texts.code, { exact: true }).fill(code());
       await page.keyboard.press('Enter');

@@ -5,13 +5,21 @@ import { LET_IN_TEXTS } from '../../src/texts/let-in/languages.ts';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { send } from '../support/send.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aClient, addressOf, exchanged, heading, postForm, signIn, somebody } from './letting-in.ts';
-import { api, demo, url } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import {
+  createUser,
+  exchangeCode,
+  makeAuthorizationUrl,
+  postForm,
+  registerProgram,
+  signIn,
+  waitForHeading,
+} from './letting-in.ts';
+import { demo, requestApi, url } from './world.ts';
 
 const texts = LET_IN_TEXTS.en;
 /** The code in the newest mail to an address. */
-async function mailedCode(email: string): Promise<string> {
+async function readMailedCode(email: string): Promise<string> {
   const query = new URLSearchParams({ to: email });
   let code: string | undefined;
   await expect
@@ -24,39 +32,39 @@ async function mailedCode(email: string): Promise<string> {
   return code as string;
 }
 
-describe.skipIf(!installed)('the OAuth consent page', () => {
+describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
   const open = useBrowser();
 
   it.each(LOCALES)(
     'asks for the company, has the user sign in and consent, by keyboard, on a phone: %s',
     async (locale) => {
       const said = LET_IN_TEXTS[locale];
-      const { page, problems } = await open(await addressOf({ locale }), {
+      const { page, problems } = await open(await makeAuthorizationUrl({ locale }), {
         viewport: { width: 360, height: 740 },
         colorScheme: 'dark',
       });
-      await heading(page, said.wants('Sheets'));
-      expect(await axeFindings(page)).toEqual([]);
+      await waitForHeading(page, said.wants('Sheets'));
+      expect(await findAxeViolations(page)).toEqual([]);
       await page.keyboard.type('nobody-at-all');
       await page.keyboard.press('Enter');
       await page.getByText(said.noSuchCompany).waitFor();
       await page.getByLabel(said.company, { exact: true }).fill(demo.company.slug);
       await page.keyboard.press('Enter');
-      await heading(page, said.signIn('Demo'));
-      expect(await axeFindings(page)).toEqual([]);
+      await waitForHeading(page, said.signIn('Demo'));
+      expect(await findAxeViolations(page)).toEqual([]);
       await signIn(page, demo.owner.email, 'not-the-password');
       await page.getByText(said.failures.INVALID_CREDENTIALS as string).waitFor();
       await signIn(page);
-      await heading(page, said.consentTitle('Sheets'));
+      await waitForHeading(page, said.consentTitle('Sheets'));
       await page.getByText(said.warning).waitFor();
       await page.getByText(said.fromHost(new URL(url).host)).waitFor();
       await page.getByText(said.onlyReads).waitFor();
       await page.getByText('*:data-read').waitFor();
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       await page.getByRole('button', { name: said.allow, exact: true }).focus();
       await page.keyboard.press('Enter');
-      const { searchParams, tokens } = await exchanged(page);
+      const { searchParams, tokens } = await exchangeCode(page);
       expect([searchParams.get('state'), tokens.token_type]).toEqual(['of-the-program', 'Bearer']);
       expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
     },
@@ -64,8 +72,8 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
 
   it('redirects without a code when the user denies, and leaves no session behind', async () => {
     // Others sign in as the owner meanwhile.
-    const { email, password } = await somebody();
-    const { page } = await open(await addressOf({ company_slug: demo.company.slug }));
+    const { email, password } = await createUser();
+    const { page } = await open(await makeAuthorizationUrl({ company_slug: demo.company.slug }));
     await signIn(page, email, password);
     await page.getByRole('button', { name: texts.deny, exact: true }).click();
     await page.waitForURL((address) => address.pathname === '/health');
@@ -77,40 +85,40 @@ describe.skipIf(!installed)('the OAuth consent page', () => {
   });
 
   it('signs in by a mailed code', async () => {
-    const { email } = await somebody();
-    const { page } = await open(await addressOf({ company_slug: demo.company.slug }));
-    await heading(page, texts.signIn('Demo'));
+    const { email } = await createUser();
+    const { page } = await open(await makeAuthorizationUrl({ company_slug: demo.company.slug }));
+    await waitForHeading(page, texts.signIn('Demo'));
     await page.getByRole('button', { name: texts.mailCode }).click();
     await page.getByText(PAGE_TEXTS.en.failures.VALIDATION_ERROR).waitFor();
     await page.locator('input[type="email"]').fill(email);
     await page.getByRole('button', { name: texts.mailCode }).click();
-    await heading(page, texts.codeTitle);
-    await page.getByLabel(texts.code, { exact: true }).fill(await mailedCode(email));
+    await waitForHeading(page, texts.codeTitle);
+    await page.getByLabel(texts.code, { exact: true }).fill(await readMailedCode(email));
     await page.keyboard.press('Enter');
-    await heading(page, texts.consentTitle('Sheets'));
+    await waitForHeading(page, texts.consentTitle('Sheets'));
   });
 
   it('says that a redirect URI is not allowed, and asks for nothing', async () => {
-    const { page } = await open(await addressOf({ redirect_uri: 'https://evil.example/' }));
-    await heading(page, texts.badTitle);
+    const { page } = await open(await makeAuthorizationUrl({ redirect_uri: 'https://evil.example/' }));
+    await waitForHeading(page, texts.badTitle);
     await page.getByText(texts.badRedirect).waitFor();
     expect(await page.locator('input').count()).toBe(0);
   });
 
   it('grants a device access by its user code', async () => {
-    const begun = await postForm('/oauth/device_authorization', { client_id: await aClient() });
+    const begun = await postForm('/oauth/device_authorization', { client_id: await registerProgram() });
     const { page } = await open(`${begun.verification_uri_complete}&company_slug=${demo.company.slug}`);
     await signIn(page);
-    await heading(page, texts.deviceTitle);
+    await waitForHeading(page, texts.deviceTitle);
     expect(await page.getByLabel(texts.deviceCode, { exact: true }).inputValue()).toBe(begun.user_code);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: texts.allow, exact: true }).click();
-    await heading(page, texts.doneTitle);
-    await settled(page);
+    await waitForHeading(page, texts.doneTitle);
+    await waitUntilSettled(page);
     const tokens = await postForm('/oauth/token', {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-      client_id: await aClient(),
+      client_id: await registerProgram(),
       device_code: begun.device_code as string,
     });
     expect(tokens.token_type).toBe('Bearer');
@@ -128,7 +136,7 @@ it('the example of a device gets tokens once a user enters the code that it show
   const ended = once(example, 'exit');
   await expect.poll(() => said).toMatch(/type [A-Z]{4}-[A-Z]{4}/);
   const [, user_code] = /type ([A-Z]{4}-[A-Z]{4})/.exec(said) ?? [];
-  const { request } = await api<{ request: string }>('POST', '/v1/oauth-devices', { user_code });
-  await api('POST', '/v1/oauth-grants', { request, allow: true });
+  const { request } = await requestApi<{ request: string }>('POST', '/v1/oauth-devices', { user_code });
+  await requestApi('POST', '/v1/oauth-grants', { request, allow: true });
   expect([await ended, said]).toEqual([[0, null], expect.stringMatching(/Let in\. Tables: \w/)]);
 });

@@ -5,27 +5,27 @@ import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import { send } from '../support/send.ts';
-import { axeFindings, installed, type OpenOptions, settled, useBrowser } from './browser.ts';
-import { anInvitation, api, demo, mailedLink, url, useOwnCompany } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, type OpenOptions, useBrowser, waitUntilSettled } from './browser.ts';
+import { demo, inviteUser, readMailedLink, requestApi, url, useOwnCompany } from './world.ts';
 
 const PASSWORD = 'quiet-harbour-lantern';
 const { invitation, reset } = MAIL_LINK_TEXTS.en;
 const MAX_SCRIPT_BYTES = 10_000;
 
-const anEmail = () => `linked-${Math.random().toString(36).slice(2)}@example.com`;
+const makeEmail = () => `linked-${Math.random().toString(36).slice(2)}@example.com`;
 
-async function invited() {
-  const email = anEmail();
-  return { email, link: await anInvitation(email) };
+async function inviteSomebody() {
+  const email = makeEmail();
+  return { email, link: await inviteUser(email) };
 }
 
 /** A user, who has asked for a link to set a new password. */
-async function aReset() {
-  const { email, link } = await invited();
+async function requestReset() {
+  const { email, link } = await inviteSomebody();
   const token = new URL(link).searchParams.get('token');
   await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
   await send(url, 'POST', '/v1/users/reset-password/request', { json: { email } });
-  return { email, link: await mailedLink(email, 2) };
+  return { email, link: await readMailedLink(email, 2) };
 }
 
 const logIn = (email: string, password: string) =>
@@ -35,33 +35,33 @@ const logIn = (email: string, password: string) =>
     body: JSON.stringify({ company_slug: demo.company.slug, email, password }),
   }).then(({ status }) => status);
 
-const password = (page: Page) => page.locator('input[autocomplete="new-password"]');
-const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
-const inLocale = (link: string, locale: string) => `${link}&locale=${locale}`;
+const findPasswordInputs = (page: Page) => page.locator('input[autocomplete="new-password"]');
+const findHeading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+const withLocale = (link: string, locale: string) => `${link}&locale=${locale}`;
 
 /** Sends what was typed by keyboard, and waits until it was answered. */
-async function sendWith(page: Page, typed: string): Promise<void> {
-  await password(page).fill(typed);
+async function typeAndSend(page: Page, typed: string): Promise<void> {
+  await findPasswordInputs(page).fill(typed);
   await page.keyboard.press('Enter');
-  await settled(page);
+  await waitUntilSettled(page);
 }
 
 const PHONE: OpenOptions = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' };
 
-describe.skipIf(!installed)('the page of an invitation', () => {
+describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
   const open = useBrowser();
 
   it.each(LOCALES)(
     'lets whoever has the mail choose a password by keyboard, on a phone, in dark mode: %s',
     async (locale) => {
       const { invitation: texts, ...all } = MAIL_LINK_TEXTS[locale];
-      const { email, link } = await invited();
-      const { page, problems } = await open(inLocale(link, locale), PHONE);
-      await heading(page, texts.join('Demo'));
+      const { email, link } = await inviteSomebody();
+      const { page, problems } = await open(withLocale(link, locale), PHONE);
+      await findHeading(page, texts.join('Demo'));
       await page.getByText(email).waitFor();
       expect(await page.locator('html').getAttribute('lang')).toBe(locale);
       expect(await page.title()).toBe(texts.join('Demo'));
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       // The rules are said before a password is refused, and the field has the focus.
       const field = page.getByLabel(all.password, { exact: true });
       expect(await field.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
@@ -72,17 +72,20 @@ describe.skipIf(!installed)('the page of an invitation', () => {
       expect(await field.getAttribute('type')).toBe('text');
       await page.getByLabel(all.name).fill('Ana Sousa');
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-      await sendWith(page, PASSWORD);
+      await typeAndSend(page, PASSWORD);
 
-      await heading(page, texts.done('Demo'));
+      await findHeading(page, texts.done('Demo'));
       await page.getByText(texts.doneText).waitFor();
       expect(await page.getByRole('definition').allInnerTexts()).toEqual([url, demo.company.slug, email]);
       // The heading is read out.
       expect(await page.locator(':focus').innerText()).toBe(texts.done('Demo'));
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       expect(await logIn(email, PASSWORD)).toBe(200);
-      const users = await api<{ records: { name: string }[] }>('GET', `/v1/users?search=${encodeURIComponent(email)}`);
+      const users = await requestApi<{ records: { name: string }[] }>(
+        'GET',
+        `/v1/users?search=${encodeURIComponent(email)}`,
+      );
       expect(users.records.map(({ name }) => name)).toEqual(['Ana Sousa']);
       expect(problems).toEqual([]);
     },
@@ -97,11 +100,11 @@ describe.skipIf(!installed)('the page of an invitation', () => {
         'pt-BR': ['Não pode ficar vazio.', 'Deve ter pelo menos 12 caracteres.'],
         es: ['No puede estar vacío.', 'Debe tener al menos 12 caracteres.'],
       }[locale];
-      const { email, link } = await invited();
-      const { page, problems } = await open(inLocale(link, locale));
-      await heading(page, texts.join('Demo'));
+      const { email, link } = await inviteSomebody();
+      const { page, problems } = await open(withLocale(link, locale));
+      await findHeading(page, texts.join('Demo'));
       await page.getByLabel(name).fill('');
-      await sendWith(page, 'short');
+      await typeAndSend(page, 'short');
       const wrong = page.locator('[aria-invalid=true]');
       await expect.poll(() => wrong.count()).toBe(2);
       for (const [at, words] of said.entries()) {
@@ -110,42 +113,42 @@ describe.skipIf(!installed)('the page of an invitation', () => {
       }
       expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('name');
       expect(await page.getByRole('alert').innerText()).toBe(MAIL_LINK_TEXTS[locale].checkFields);
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       // A mistake is forgotten once it is mended.
       await page.keyboard.type('Ana');
       await expect.poll(() => wrong.count()).toBe(1);
-      await sendWith(page, `${email.split('@')[0]}1`);
+      await typeAndSend(page, `${email.split('@')[0]}1`);
       await page.locator('.field .error').filter({ hasText: /\w/ }).waitFor();
       expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('new-password');
-      await sendWith(page, PASSWORD);
-      await heading(page, texts.done('Demo'));
+      await typeAndSend(page, PASSWORD);
+      await findHeading(page, texts.done('Demo'));
       expect(problems).toEqual([]);
     },
   );
 
   it('says what to do when the link was used, is unknown, incomplete or expired', async () => {
-    const { link } = await invited();
+    const { link } = await inviteSomebody();
     const used = await open(link);
     const other = await open(link);
-    await heading(other.page, invitation.join('Demo'));
-    await sendWith(used.page, PASSWORD);
-    await heading(used.page, invitation.done('Demo'));
+    await findHeading(other.page, invitation.join('Demo'));
+    await typeAndSend(used.page, PASSWORD);
+    await findHeading(used.page, invitation.done('Demo'));
     // It was open in another window meanwhile.
-    await sendWith(other.page, PASSWORD);
-    await heading(other.page, invitation.dead);
-    expect(await axeFindings(other.page)).toEqual([]);
-    const late = await invited();
-    const { records } = await api<{ records: { _id: string }[] }>('GET', `/v1/users?search=${late.email}`);
-    await api('DELETE', `/v1/users/${records[0]?._id}`);
+    await typeAndSend(other.page, PASSWORD);
+    await findHeading(other.page, invitation.dead);
+    expect(await findAxeViolations(other.page)).toEqual([]);
+    const late = await inviteSomebody();
+    const { records } = await requestApi<{ records: { _id: string }[] }>('GET', `/v1/users?search=${late.email}`);
+    await requestApi('DELETE', `/v1/users/${records[0]?._id}`);
     for (const path of [link, late.link, '/accept-invitation?token=unknown']) {
       const { page, problems } = await open(path);
-      await heading(page, invitation.dead);
+      await findHeading(page, invitation.dead);
       await page.getByText(invitation.deadWhatNow).waitFor();
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(await page.locator('input').count()).toBe(0);
       expect(problems).toEqual([]);
       await page.getByRole('link', { name: reset.title }).click();
-      await heading(page, reset.title);
+      await findHeading(page, reset.title);
       await page.context().close();
     }
     const { page } = await open('/accept-invitation');
@@ -153,22 +156,22 @@ describe.skipIf(!installed)('the page of an invitation', () => {
   });
 
   it('keeps the token out of the address, also on a reload, and deletes it once it is used', async () => {
-    const { link } = await invited();
+    const { link } = await inviteSomebody();
     const { page, problems } = await open(`${link}&theme=light`);
-    await heading(page, invitation.join('Demo'));
+    await findHeading(page, invitation.join('Demo'));
     const asked: string[] = [];
     page.on('request', (request) =>
       asked.push(`${request.url()} ${request.postData()} ${request.headers().referer ?? ''}`),
     );
     expect(page.url()).toBe(`${url}/accept-invitation?theme=light`);
     await page.reload();
-    await heading(page, invitation.join('Demo'));
+    await findHeading(page, invitation.join('Demo'));
     await expect.poll(() => page.url()).toBe(`${url}/accept-invitation?theme=light`);
     const token = new URL(link).searchParams.get('token') as string;
     // Only the page itself is asked for by it.
     expect(asked.filter((each) => each.includes(token))).toEqual([expect.stringMatching(/^\S+\/accept-invitation\?/)]);
-    await sendWith(page, PASSWORD);
-    await heading(page, invitation.done('Demo'));
+    await typeAndSend(page, PASSWORD);
+    await findHeading(page, invitation.done('Demo'));
     await page.reload();
     await page.getByText(invitation.incomplete).waitFor();
     expect(await page.evaluate('[sessionStorage.length, localStorage.length, document.cookie]')).toEqual([0, 0, '']);
@@ -176,14 +179,14 @@ describe.skipIf(!installed)('the page of an invitation', () => {
   });
 
   it('says that it is loading before its script arrives, and that it needs JavaScript', async () => {
-    const { link } = await invited();
+    const { link } = await inviteSomebody();
     const { page } = await open('/accept-invitation');
     const { promise: script, resolve: arrive } = Promise.withResolvers<void>();
     await page.route(/\/assets\/accept-invitation-\w+\.js$/, (route) => script.then(() => route.continue()));
     await page.goto(link, { waitUntil: 'commit' });
     await page.getByRole('status').filter({ hasText: PAGE_TEXTS.en.loading }).waitFor();
     arrive();
-    await heading(page, invitation.join('Demo'));
+    await findHeading(page, invitation.join('Demo'));
     const plain = await open(link, { javaScriptEnabled: false });
     expect(await plain.page.locator('noscript').innerText()).toBe(PAGE_TEXTS.en.noScript);
     expect(await plain.page.locator('noscript').isVisible()).toBe(true);
@@ -191,19 +194,19 @@ describe.skipIf(!installed)('the page of an invitation', () => {
   });
 
   it('lets the user submit again when the server is unreachable or busy, and sends one request at a time', async () => {
-    const { link } = await invited();
+    const { link } = await inviteSomebody();
     const { page } = await open(link);
-    await heading(page, invitation.join('Demo'));
+    await findHeading(page, invitation.join('Demo'));
     await page.context().setOffline(true);
-    await sendWith(page, PASSWORD);
+    await typeAndSend(page, PASSWORD);
     await page.getByRole('alert').filter({ hasText: PAGE_TEXTS.en.offline }).waitFor();
     await page.context().setOffline(false);
     await page.route('**/v1/users/accept-invitation', (route) => route.fulfill({ status: 429, json: {} }), {
       times: 1,
     });
-    await sendWith(page, PASSWORD);
+    await typeAndSend(page, PASSWORD);
     await page.getByRole('alert').filter({ hasText: PAGE_TEXTS.en.busy }).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     let sent = 0;
     const { promise: answer, resolve: go } = Promise.withResolvers<void>();
     await page.route('**/v1/users/accept-invitation', async (route) => {
@@ -211,109 +214,109 @@ describe.skipIf(!installed)('the page of an invitation', () => {
       await answer;
       await route.continue();
     });
-    await password(page).fill(PASSWORD);
+    await findPasswordInputs(page).fill(PASSWORD);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: MAIL_LINK_TEXTS.en.sending }).waitFor();
     await page.keyboard.press('Enter');
     go();
-    await heading(page, invitation.done('Demo'));
+    await findHeading(page, invitation.done('Demo'));
     expect(sent).toBe(1);
   });
 });
 
-describe.skipIf(!installed)('the page to set a new password', () => {
+describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
   const open = useBrowser();
 
   it.each(LOCALES)('requests a mailed link, and sets the password by it: %s', async (locale) => {
     const { reset: texts, newPassword } = MAIL_LINK_TEXTS[locale];
-    const { email } = await aReset();
+    const { email } = await requestReset();
     const asking = await open(`/reset-password?locale=${locale}`, PHONE);
-    await heading(asking.page, texts.title);
+    await findHeading(asking.page, texts.title);
     expect(await asking.page.title()).toBe(texts.title);
-    expect(await axeFindings(asking.page)).toEqual([]);
+    expect(await findAxeViolations(asking.page)).toEqual([]);
     await asking.page.getByLabel(PAGE_TEXTS[locale].email).fill(email);
     await asking.page.keyboard.press('Enter');
-    await heading(asking.page, texts.requested);
+    await findHeading(asking.page, texts.requested);
     await asking.page.getByText(email).waitFor();
-    expect(await axeFindings(asking.page)).toEqual([]);
+    expect(await findAxeViolations(asking.page)).toEqual([]);
 
-    const { page, problems } = await open(inLocale(await mailedLink(email, 3), locale), PHONE);
-    await heading(page, texts.title);
+    const { page, problems } = await open(withLocale(await readMailedLink(email, 3), locale), PHONE);
+    await findHeading(page, texts.title);
     await page.getByText(email).waitFor();
     expect(page.url()).toBe(`${url}/reset-password?locale=${locale}`);
     await page.getByLabel(newPassword, { exact: true }).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
-    await sendWith(page, 'short');
+    expect(await findAxeViolations(page)).toEqual([]);
+    await typeAndSend(page, 'short');
     await page.locator('[aria-invalid=true]:focus').waitFor();
-    expect(await axeFindings(page)).toEqual([]);
-    await sendWith(page, `${PASSWORD}-new`);
-    await heading(page, texts.done);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
+    await typeAndSend(page, `${PASSWORD}-new`);
+    await findHeading(page, texts.done);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect([await logIn(email, PASSWORD), await logIn(email, `${PASSWORD}-new`)]).toEqual([400, 200]);
     expect([...asking.problems, ...problems]).toEqual([]);
   });
 
   it("offers a new link when the old one was used or is unknown, and reveals nobody's account", async () => {
-    const { link } = await aReset();
+    const { link } = await requestReset();
     const used = await open(link);
     const other = await open(link);
-    await heading(other.page, reset.title);
-    await sendWith(used.page, `${PASSWORD}-new`);
-    await heading(used.page, reset.done);
-    await sendWith(other.page, `${PASSWORD}-newer`);
-    await heading(other.page, reset.dead);
+    await findHeading(other.page, reset.title);
+    await typeAndSend(used.page, `${PASSWORD}-new`);
+    await findHeading(used.page, reset.done);
+    await typeAndSend(other.page, `${PASSWORD}-newer`);
+    await findHeading(other.page, reset.dead);
     for (const path of [link, '/reset-password?token=unknown']) {
       const { page, problems } = await open(path);
-      await heading(page, reset.dead);
-      expect(await axeFindings(page)).toEqual([]);
+      await findHeading(page, reset.dead);
+      expect(await findAxeViolations(page)).toEqual([]);
       await page.getByLabel('E-mail').fill('not an address');
       await page.keyboard.press('Enter');
       await page.locator('[aria-invalid=true]:focus').waitFor();
       await page.getByLabel('E-mail').fill('nobody@example.com');
       await page.keyboard.press('Enter');
-      await heading(page, reset.requested);
+      await findHeading(page, reset.requested);
       expect(problems).toEqual([]);
       await page.context().close();
     }
   });
 });
 
-describe.skipIf(!installed)('the pages of mailed links', () => {
+describe.skipIf(!isBrowserInstalled)('the pages of mailed links', () => {
   const open = useBrowser();
   useOwnCompany();
   const BRAND = { name: 'Aves & </script>', primary_color: '#7a1f3d', background: '#fff8f0', text_color: '#2b1a12' };
 
   beforeAll(async () => {
-    await api('PUT', '/v1/company/branding', BRAND);
+    await requestApi('PUT', '/v1/company/branding', BRAND);
   });
 
   it('show the brand of their company, and say how people sign in there', async () => {
-    const { email, link } = await aReset();
-    const another = await invited();
-    await api('PUT', '/v1/company/settings', { require_2fa: true });
+    const { email, link } = await requestReset();
+    const another = await inviteSomebody();
+    await requestApi('PUT', '/v1/company/settings', { require_2fa: true });
     const { page, problems } = await open(another.link, { viewport: { width: 1920, height: 1080 } });
-    await heading(page, invitation.join(BRAND.name));
+    await findHeading(page, invitation.join(BRAND.name));
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 248, 240)');
-    expect(await axeFindings(page)).toEqual([]);
-    await sendWith(page, PASSWORD);
+    expect(await findAxeViolations(page)).toEqual([]);
+    await typeAndSend(page, PASSWORD);
     await page.getByText(MAIL_LINK_TEXTS.en.secondFactor).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     const early = await open(link);
-    await heading(early.page, reset.title);
+    await findHeading(early.page, reset.title);
     expect(await early.page.title()).toBe(`${reset.title} – ${BRAND.name}`);
 
-    const late = await invited();
-    await api('PUT', '/v1/company/settings', { sso_only: true });
+    const late = await inviteSomebody();
+    await requestApi('PUT', '/v1/company/settings', { sso_only: true });
     const sso = await open(late.link);
     await sso.page.getByText('identity provider').waitFor();
-    await sendWith(sso.page, PASSWORD);
+    await typeAndSend(sso.page, PASSWORD);
     await sso.page.getByText(MAIL_LINK_TEXTS.en.bySso(BRAND.name)).waitFor();
     expect(await sso.page.getByText(invitation.doneText).count()).toBe(0);
     // Whoever had the page open is told so as well, and whoever opens it now.
-    await sendWith(early.page, `${PASSWORD}-new`);
-    await heading(early.page, reset.ssoOnly);
+    await typeAndSend(early.page, `${PASSWORD}-new`);
+    await findHeading(early.page, reset.ssoOnly);
     const refused = await open(link);
-    await heading(refused.page, reset.ssoOnly);
+    await findHeading(refused.page, reset.ssoOnly);
     expect(await refused.page.locator('input').count()).toBe(0);
     expect(await logIn(email, `${PASSWORD}-new`)).toBe(403);
     expect([...problems, ...early.problems, ...sso.problems, ...refused.problems]).toEqual([]);

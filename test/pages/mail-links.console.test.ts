@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { BASE_URL, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { invite } from '../support/invite.ts';
-import { linkIn, mailTo } from '../support/mail.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { inviteUser } from '../support/invite.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
 import { aCompany, aUser } from '../support/worlds.ts';
 
 const PAGES = ['/accept-invitation', '/reset-password'];
@@ -60,8 +60,8 @@ describe('the pages of mailed links', () => {
   it('show the recipient of a valid link, and opening them does not consume the link', async () => {
     const company = await aCompany();
     const email = `linked@${company.slug}.test`;
-    await invite(company, email);
-    const { pathname, search } = linkIn(mailTo(email));
+    await inviteUser(company, email);
+    const { pathname, search } = readLink(readNewestMail(email));
     const open = async (address = pathname + search) => readPageData((await call('GET', address, { env: OWN })).body);
     const expected = {
       email,
@@ -75,25 +75,25 @@ describe('the pages of mailed links', () => {
     expect(await open()).toEqual(expected);
     // A link is good for one thing.
     expect(await open(`/reset-password${search}`)).toBeNull();
-    later(8 * 24 * 60 * 60_000);
+    advanceClock(8 * 24 * 60 * 60_000);
     expect(await open()).toBeNull();
     resetClock();
 
     const user = await aUser(company);
     await call('POST', '/v1/users/reset-password/request', { json: { email: user.email } });
-    const reset = linkIn(mailTo(user.email));
+    const reset = readLink(readNewestMail(user.email));
     await company.as.put('/v1/company/settings', { json: { require_2fa: true, sso_only: true } });
     const found = await open(reset.pathname + reset.search);
     expect(found).toMatchObject({ email: user.email, sso_only: true, require_2fa: true, expires_at: null });
-    later(61 * 60_000);
+    advanceClock(61 * 60_000);
     expect(await open(reset.pathname + reset.search)).toBeNull();
     resetClock();
   });
 
   it('leave no token in the audit records of the company', async () => {
     const company = await aCompany();
-    await invite(company, `seen@${company.slug}.test`);
-    const { pathname, search, searchParams } = linkIn(mailTo(`seen@${company.slug}.test`));
+    await inviteUser(company, `seen@${company.slug}.test`);
+    const { pathname, search, searchParams } = readLink(readNewestMail(`seen@${company.slug}.test`));
     await call('GET', pathname + search, { env: OWN });
     const records = async () => (await company.as.get('/v1/audit-events')).body.records as { route: string }[];
     await expect.poll(async () => (await records()).some(({ route }) => route === pathname)).toBe(true);

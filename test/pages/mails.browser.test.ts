@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, installed, useBrowser } from './browser.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
-import { aScheduledMail } from './mails.ts';
-import { aDashboard } from './world.ts';
+import { sendScheduledMail } from './mails.ts';
+import { createDashboard } from './world.ts';
 
-describe.skipIf(!installed)('the HTML of a scheduled mail', () => {
+describe.skipIf(!isBrowserInstalled)('the HTML of a scheduled mail', () => {
   const open = useBrowser();
   let html: string;
   beforeAll(async () => {
     ({
       mail: { html },
-    } = await aScheduledMail(await aDashboard(CHARTS, { filters: FILTERS })));
+    } = await sendScheduledMail(await createDashboard(CHARTS, { filters: FILTERS })));
   });
 
   it.each([320, 390, 768])('fits its window, and scrolls wide tables by themselves: %i pixels', async (width) => {
@@ -23,7 +23,7 @@ describe.skipIf(!installed)('the HTML of a scheduled mail', () => {
   it.each(['light', 'dark'])('has enough contrast in a mail program with a %s colour scheme', async (scheme) => {
     const { page } = await open('about:blank');
     await page.setContent(html.replace('<head>', `<head><meta name="color-scheme" content="${scheme}">`));
-    const findings = await axeFindings(page);
+    const findings = await findAxeViolations(page);
     expect(findings.filter((finding) => finding.startsWith('color-contrast'))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { api, demo } from './world.ts';
+import { demo, requestApi } from './world.ts';
 
 export interface SentMail {
   text: string;
@@ -8,18 +8,18 @@ export interface SentMail {
 }
 
 /** A schedule of a dashboard that has sent the owner of the demo's company a mail. */
-export async function aScheduledMail(target_id: string): Promise<{ id: string; mail: SentMail }> {
-  const { user } = await api<{ user: { _id: string } }>('GET', '/v1/auth/me');
-  const { _id: id } = await api<{ _id: string }>('POST', '/v1/schedules', {
+export async function sendScheduledMail(target_id: string): Promise<{ id: string; mail: SentMail }> {
+  const { user } = await requestApi<{ user: { _id: string } }>('GET', '/v1/auth/me');
+  const { _id: id } = await requestApi<{ _id: string }>('POST', '/v1/schedules', {
     name: 'Daily',
     target_type: 'dashboard',
     target_id,
     cron: '0 8 * * *',
     recipients: [{ user_id: user._id }],
   });
-  await api('POST', `/v1/schedules/${id}/run`);
+  await requestApi('POST', `/v1/schedules/${id}/run`);
   const isSent = async () =>
-    (await api<{ last_run: { sent: number } | null }>('GET', `/v1/schedules/${id}`)).last_run?.sent === 1;
+    (await requestApi<{ last_run: { sent: number } | null }>('GET', `/v1/schedules/${id}`)).last_run?.sent === 1;
   while (!(await isSent())) await sleep(50);
   const mails = (await (await fetch(`${demo.mailbox_url}?to=${demo.owner.email}`)).json()) as SentMail[];
   // Its link to unsubscribe names the schedule.

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { installed } from './browser.ts';
+import { isBrowserInstalled } from './browser.ts';
 import { url } from './world.ts';
 
-describe.skipIf(!installed)('the pages', () => {
+describe.skipIf(!isBrowserInstalled)('the pages', () => {
   it.each(['/p/t', '/embed/d/t', '/embed/v/t', '/portal/acme', '/docs'])(
     'are served with a strict content security policy: %s',
     async (path) => {

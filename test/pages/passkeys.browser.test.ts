@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { send } from '../support/send.ts';
-import { authenticatorOf, ceremony } from './authenticator.ts';
-import { installed, useBrowser } from './browser.ts';
+import { createAuthenticator, runCeremony } from './authenticator.ts';
+import { isBrowserInstalled, useBrowser } from './browser.ts';
 import { demo, url, useOwnCompany } from './world.ts';
 
 /** The page of the API under the name that passkeys are bound to. */
 const named = url.replace('127.0.0.1', 'localhost');
 
-describe.skipIf(!installed)('a passkey made by a real browser', () => {
+describe.skipIf(!isBrowserInstalled)('a passkey made by a real browser', () => {
   useOwnCompany();
   const open = useBrowser();
   // biome-ignore lint/suspicious/noExplicitAny: answers of several routes.
@@ -18,18 +18,18 @@ describe.skipIf(!installed)('a passkey made by a real browser', () => {
   const verify = async (page: Page) =>
     post('/v1/auth/passkeys/verify', {
       company_slug: demo.company.slug,
-      response: await ceremony(page, 'get', await signInOptions()),
+      response: await runCeremony(page, 'get', await signInOptions()),
     });
 
   it('signs its user in, with the options that the API answers', async () => {
     const { page } = await open(`${named}/docs`, { origins: [named] });
-    await authenticatorOf(page);
+    await createAuthenticator(page);
     const { company, owner } = demo;
     const { password } = owner;
     const { token } = await post('/v1/auth/login', { company_slug: company.slug, ...owner });
     const options = await post('/v1/auth/passkeys/registration-options', { password }, token);
     expect(options.rp.id).toBe('localhost');
-    const response = await ceremony(page, 'create', options);
+    const response = await runCeremony(page, 'create', options);
     const passkey = await post('/v1/auth/passkeys', { name: 'This browser', response, password }, token);
     expect(passkey).toMatchObject({ name: 'This browser', last_used_at: null });
 
@@ -41,12 +41,14 @@ describe.skipIf(!installed)('a passkey made by a real browser', () => {
 
     // The authenticator makes no second one for the same person.
     const again = await post('/v1/auth/passkeys/registration-options', { password }, token);
-    await expect(ceremony(page, 'create', again)).rejects.toThrow('InvalidStateError');
+    await expect(runCeremony(page, 'create', again)).rejects.toThrow('InvalidStateError');
   });
 
   it('is not used when the authenticator does not verify the user', async () => {
     const { page } = await open(`${named}/docs`, { origins: [named] });
-    await authenticatorOf(page, { isUserVerified: false });
-    await expect(signInOptions().then((options) => ceremony(page, 'get', options))).rejects.toThrow('NotAllowedError');
+    await createAuthenticator(page, { isUserVerified: false });
+    await expect(signInOptions().then((options) => runCeremony(page, 'get', options))).rejects.toThrow(
+      'NotAllowedError',
+    );
   });
 });

@@ -1,23 +1,23 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
-import { FILTERS, filtered, STRIKES } from './everything.ts';
-import { aContext, aDashboard, api, demo, mailedCode } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
+import { createContext, createDashboard, demo, readMailedCode, requestApi } from './world.ts';
 
 const BY_YEAR = {
   name: 'Strikes by year',
-  sql: filtered("date_trunc('year', flight_date)::date AS year, count(*) AS strikes", 'GROUP BY 1 ORDER BY 1'),
+  sql: makeFilteredSql("date_trunc('year', flight_date)::date AS year, count(*) AS strikes", 'GROUP BY 1 ORDER BY 1'),
   chart: { type: 'line' },
 };
 const ENDED = 'Your session has ended: sign in again.';
 
-describe.skipIf(!installed)('the portal', () => {
+describe.skipIf(!isBrowserInstalled)('the portal', () => {
   const open = useBrowser();
   const portal = `/portal/${demo?.company.slug}`;
   let dashboard: string;
 
   beforeAll(async () => {
     const description = 'Where, when and how birds met aircraft.';
-    dashboard = await aDashboard([STRIKES, BY_YEAR], { filters: FILTERS, description });
+    dashboard = await createDashboard([STRIKES, BY_YEAR], { filters: FILTERS, description });
   });
 
   /** Signs in with a code from the mailbox. */
@@ -26,7 +26,7 @@ describe.skipIf(!installed)('the portal', () => {
     await opened.page.getByLabel('E-mail').fill(email);
     await opened.page.keyboard.press('Enter');
     // Typed without its hyphen.
-    await opened.page.getByLabel('Code').fill((await mailedCode(email)).replace('-', ''));
+    await opened.page.getByLabel('Code').fill((await readMailedCode(email)).replace('-', ''));
     await opened.page.keyboard.press('Enter');
     await opened.page.getByRole('heading', { name: 'Shared dashboards' }).waitFor();
     await opened.page.getByRole('button', { name: 'Sign out' }).waitFor();
@@ -35,12 +35,12 @@ describe.skipIf(!installed)('the portal', () => {
 
   it('leads from an e-mail address through a mailed code to a dashboard and back, without a cookie', async () => {
     const email = 'ana@example.com';
-    await aContext([dashboard], email);
+    await createContext([dashboard], email);
     const { page, problems, executed } = await open(portal);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send me a code' }).click();
-    const code = await mailedCode(email);
+    const code = await readMailedCode(email);
     await page.getByLabel('Code').fill('1234-567');
     const refused = page
       .getByLabel('Code')
@@ -49,23 +49,23 @@ describe.skipIf(!installed)('the portal', () => {
     await page.getByLabel('Code').fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').filter({ hasText: 'This code is wrong, or no longer good.' }).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByLabel('Code').fill(code.replace('-', ''));
     expect(await page.getByLabel('Code').inputValue()).toBe(code);
     await page.getByRole('button', { name: 'Sign in' }).click();
 
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
-    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
     await page.getByLabel('Aircraft').fill('B-737-300');
     await expect.poll(() => new URL(page.url()).hash).toMatch(/\?aircraft=B-737-300$/);
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe('954');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('954');
     await page.getByRole('button', { name: /^Phase/ }).click();
     await page.getByRole('option', { name: 'Climb' }).waitFor();
     await page.keyboard.press('Escape');
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     // The tab remembers who signed in, and what was chosen.
     await page.reload();
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
@@ -91,7 +91,7 @@ describe.skipIf(!installed)('the portal', () => {
     const policies = [
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'selectable', allowed_values: ['Texas', 'Ohio'] },
     ];
-    await aContext([dashboard], email, policies);
+    await createContext([dashboard], email, policies);
     const { page, problems } = await open(portal, {
       colorScheme: 'dark',
       viewport: { width: 390, height: 844 },
@@ -101,21 +101,21 @@ describe.skipIf(!installed)('the portal', () => {
     await page.keyboard.type(email);
     await page.keyboard.press('Enter');
     await page.getByLabel('Code').waitFor();
-    await page.keyboard.type(await mailedCode(email));
+    await page.keyboard.type(await readMailedCode(email));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
-    expect(Number((await numberIn(page, 'Strikes')).replace(',', ''))).toBeLessThan(10_000);
+    expect(Number((await readCardNumber(page, 'Strikes')).replace(',', ''))).toBeLessThan(10_000);
     await page.getByRole('button', { name: /^State/ }).press('Enter');
     await page.getByRole('listbox').getByRole('option').first().waitFor();
     expect(await page.getByRole('listbox').getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
@@ -125,13 +125,13 @@ describe.skipIf(!installed)('the portal', () => {
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'locked', allowed_values: [state] },
     ];
     const states = ['Ohio', 'Texas'];
-    for (const state of states) await aContext([dashboard], email, only(state), `For ${state}`);
+    for (const state of states) await createContext([dashboard], email, only(state), `For ${state}`);
     const { page } = await signedIn(email);
     const strikes: number[] = [];
     for (const state of states) {
       await page.getByRole('link', { name: `For ${state} Bird strikes` }).click();
       await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
-      strikes.push(Number((await numberIn(page, 'Strikes')).replace(',', '')));
+      strikes.push(Number((await readCardNumber(page, 'Strikes')).replace(',', '')));
       await page.getByRole('link', { name: 'All dashboards' }).click();
     }
     expect(strikes[0]).toBeLessThan(strikes[1] as number);
@@ -139,7 +139,7 @@ describe.skipIf(!installed)('the portal', () => {
 
   it('refreshes its access token when that has expired', async () => {
     const email = 'renewed@example.com';
-    await aContext([dashboard], email);
+    await createContext([dashboard], email);
     const { page } = await signedIn(email);
     // As after fifteen minutes: the access token is refused, the refresh token is not.
     await page.evaluate(`{
@@ -158,14 +158,14 @@ describe.skipIf(!installed)('the portal', () => {
 
   it('shows no results to somebody who is no longer a member', async () => {
     const email = 'removed@example.com';
-    const { memberPath } = await aContext([dashboard], email);
+    const { memberPath } = await createContext([dashboard], email);
     const { page, problems } = await signedIn(email);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
-    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
-    await api('DELETE', memberPath);
+    await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
+    await requestApi('DELETE', memberPath);
     await page.getByLabel('Aircraft').fill('B-737-300');
     await page.getByRole('alert').first().waitFor();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.locator('dd').count()).toBe(0);
     await page.reload();
     await page.getByRole('alert').first().waitFor();
@@ -175,8 +175,8 @@ describe.skipIf(!installed)('the portal', () => {
 
   it('says that nothing is shared, and shows strangers who request a code the same message as members', async () => {
     const email = 'nothing@example.com';
-    const { id } = await aContext([dashboard], email);
-    await api('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });
+    const { id } = await createContext([dashboard], email);
+    await requestApi('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });
     const { page } = await signedIn(email);
     await page.getByText('No dashboards are shared with you at the moment.').waitFor();
     await page.context().close();

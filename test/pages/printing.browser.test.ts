@@ -2,23 +2,33 @@ import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { installed, settled, useBrowser } from './browser.ts';
-import { FILTERS, filtered } from './everything.ts';
-import { aContext, aDashboard, aLink, anEmbed, api, type Chart, demo, mailedCode, useOwnCompany } from './world.ts';
+import { isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { FILTERS, makeFilteredSql } from './everything.ts';
+import {
+  type Chart,
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  readMailedCode,
+  requestApi,
+  useOwnCompany,
+} from './world.ts';
 
-const rows = (count: number) =>
+const makeRowsSql = (count: number) =>
   `SELECT 'Row ' || lpad(n::text, 4, '0') AS line, n AS value FROM generate_series(1, ${count}) AS n`;
 /** Three labels that no other chart has. */
-const three = (name: string) =>
+const makeThreeLabels = (name: string) =>
   `SELECT * FROM (VALUES ('${name}-a', 3), ('${name}-b', 5), ('${name}-c', 2)) AS three (label, value)`;
 
 const CHARTS: Chart[] = [
-  { name: 'Number', sql: filtered('count(*) AS n'), chart: { type: 'number' }, place: [0, 0, 3, 2] },
-  { name: 'Bars', sql: three('bars'), chart: { type: 'bar' }, place: [3, 0, 9, 4] },
-  { name: 'Rows', sql: rows(37), place: [0, 4, 6, 4] },
-  { name: 'Pie', sql: three('pie'), chart: { type: 'pie' }, place: [6, 4, 6, 4] },
-  { name: 'Line', sql: three('line'), chart: { type: 'line' }, place: [0, 8, 12, 5] },
-  { name: 'Area', sql: three('area'), chart: { type: 'area' }, place: [0, 13, 12, 5] },
+  { name: 'Number', sql: makeFilteredSql('count(*) AS n'), chart: { type: 'number' }, place: [0, 0, 3, 2] },
+  { name: 'Bars', sql: makeThreeLabels('bars'), chart: { type: 'bar' }, place: [3, 0, 9, 4] },
+  { name: 'Rows', sql: makeRowsSql(37), place: [0, 4, 6, 4] },
+  { name: 'Pie', sql: makeThreeLabels('pie'), chart: { type: 'pie' }, place: [6, 4, 6, 4] },
+  { name: 'Line', sql: makeThreeLabels('line'), chart: { type: 'line' }, place: [0, 8, 12, 5] },
+  { name: 'Area', sql: makeThreeLabels('area'), chart: { type: 'area' }, place: [0, 13, 12, 5] },
 ];
 
 interface Piece {
@@ -35,7 +45,7 @@ interface Sheet {
 }
 
 /** Prints a page as the browser saves it, and reads what stands on each sheet. */
-async function printed(page: Page, format = 'A4'): Promise<Sheet[]> {
+async function printPage(page: Page, format = 'A4'): Promise<Sheet[]> {
   const pdf = await getDocument({ data: new Uint8Array(await page.pdf({ format })), verbosity: 0 }).promise;
   const sheets = Array.from({ length: pdf.numPages }, async (_each, at) => {
     const sheet = await pdf.getPage(at + 1);
@@ -53,15 +63,15 @@ async function printed(page: Page, format = 'A4'): Promise<Sheet[]> {
   return Promise.all(sheets);
 }
 
-const lines = (text: string): string[] => text.match(/Row \d{4}/g) ?? [];
+const listRowLines = (text: string): string[] => text.match(/Row \d{4}/g) ?? [];
 
-describe.skipIf(!installed)('a printed page', () => {
+describe.skipIf(!isBrowserInstalled)('a printed page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
-    dashboard = await aDashboard(CHARTS, { filters: FILTERS, name: 'On paper' });
-    link = (await aLink(dashboard, { embed_options: { allow_downloads: true } })).path;
+    dashboard = await createDashboard(CHARTS, { filters: FILTERS, name: 'On paper' });
+    link = (await createLink(dashboard, { embed_options: { allow_downloads: true } })).path;
   });
 
   it.each([
@@ -75,8 +85,8 @@ describe.skipIf(!installed)('a printed page', () => {
       const texts = PAGE_TEXTS[locale];
       const query = `?state=Texas&state=Ohio&period.from=1990-01-02&period.to=2001-12-31&aircraft=B-737-300&locale=${locale}`;
       const { page, problems } = await open(link + query, { viewport: { width, height: 800 }, colorScheme });
-      await settled(page);
-      const sheets = await printed(page, format);
+      await waitUntilSettled(page);
+      const sheets = await printPage(page, format);
       const text = sheets.map((sheet) => sheet.text).join(' ');
       const date = (day: string) =>
         new Date(day).toLocaleDateString(locale, {
@@ -93,7 +103,9 @@ describe.skipIf(!installed)('a printed page', () => {
         'Aircraft: B-737-300',
       ])
         expect(text.replaceAll(/\s+/g, ' ')).toContain(filter);
-      expect(lines(text)).toEqual(Array.from({ length: 37 }, (_each, at) => `Row ${String(at + 1).padStart(4, '0')}`));
+      expect(listRowLines(text)).toEqual(
+        Array.from({ length: 37 }, (_each, at) => `Row ${String(at + 1).padStart(4, '0')}`),
+      );
       for (const word of [
         texts.reset,
         texts.copyLink,
@@ -116,35 +128,37 @@ describe.skipIf(!installed)('a printed page', () => {
   );
 
   it('repeats the header of a table on each sheet, and has at most 500 rows and the number of the rest', async () => {
-    const { path } = await aLink(await aDashboard([{ name: 'Long', sql: rows(612) }], { name: 'Rows' }));
+    const { path } = await createLink(
+      await createDashboard([{ name: 'Long', sql: makeRowsSql(612) }], { name: 'Rows' }),
+    );
     const { page } = await open(path);
-    await settled(page);
-    const sheets = await printed(page);
-    const all = sheets.flatMap(({ text }) => lines(text));
+    await waitUntilSettled(page);
+    const sheets = await printPage(page);
+    const all = sheets.flatMap(({ text }) => listRowLines(text));
     expect([all.length, all[0], all.at(-1)]).toEqual([500, 'Row 0001', 'Row 0500']);
     expect(sheets.length).toBeGreaterThan(5);
     for (const { text } of sheets) expect(text).toContain('line');
     expect(sheets.at(-1)?.text).toContain('112 more rows are not printed.');
     // As before, a hundred at a time.
     expect(await page.getByRole('row').count()).toBe(101);
-    const few = await aLink(await aDashboard([{ name: 'Long', sql: rows(500) }]));
+    const few = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(500) }]));
     await page.goto(new URL(few.path, page.url()).href);
-    await settled(page);
-    const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
-    expect([lines(text).length, /not printed/.test(text)]).toEqual([500, false]);
+    await waitUntilSettled(page);
+    const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    expect([listRowLines(text).length, /not printed/.test(text)]).toEqual([500, false]);
   });
 
   it('keeps the sort order that was chosen, and a chart that is shown as a table', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
     await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
     await page
       .getByRole('region', { name: 'Bars', exact: true })
       .getByRole('button', { name: 'Show as table' })
       .click();
-    const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
-    expect(lines(text).slice(0, 2)).toEqual(['Row 0037', 'Row 0036']);
+    const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    expect(listRowLines(text).slice(0, 2)).toEqual(['Row 0037', 'Row 0036']);
     expect(text).toContain('bars-a');
   });
 
@@ -160,10 +174,10 @@ describe.skipIf(!installed)('a printed page', () => {
       { name: 'Long', sql: `SELECT ${words}, ${few}, ${long}` },
       { name: 'Many', sql: `SELECT ${many}` },
     ];
-    const { page } = await open((await aLink(await aDashboard(charts))).path, {
+    const { page } = await open((await createLink(await createDashboard(charts))).path, {
       viewport: { width: 794, height: 900 },
     });
-    await settled(page);
+    await waitUntilSettled(page);
     await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
     await page.emulateMedia({ media: 'print' });
     /** The words of a table that stand on several lines, and whether all of it is in the card. */
@@ -190,10 +204,10 @@ describe.skipIf(!installed)('a printed page', () => {
   });
 
   it.each(['A4', 'Letter'])('cuts no card in two that fits on a sheet: %s', async (format) => {
-    const charts = CHARTS.map((chart) => (chart.name === 'Rows' ? { ...chart, sql: rows(25) } : chart));
-    const { page } = await open((await aLink(await aDashboard(charts, { filters: FILTERS }))).path);
-    await settled(page);
-    const sheets = await printed(page, format);
+    const charts = CHARTS.map((chart) => (chart.name === 'Rows' ? { ...chart, sql: makeRowsSql(25) } : chart));
+    const { page } = await open((await createLink(await createDashboard(charts, { filters: FILTERS }))).path);
+    await waitUntilSettled(page);
+    const sheets = await printPage(page, format);
     expect(sheets.length).toBeGreaterThan(1);
     // What a chart draws is text on paper, too.
     const sheetsOf = (word: string) => sheets.flatMap(({ text }, at) => (text.includes(word) ? at : []));
@@ -202,22 +216,22 @@ describe.skipIf(!installed)('a printed page', () => {
       expect(others).toEqual([]);
       for (const part of ['a', 'b', 'c']) expect(sheetsOf(`${name.toLowerCase()}-${part}`), name).toEqual([sheet]);
     }
-    expect(sheets.filter(({ text }) => lines(text).length > 0).length).toBe(1);
+    expect(sheets.filter(({ text }) => listRowLines(text).length > 0).length).toBe(1);
   });
 
   it('leaves no empty space beside and below a table of the whole width', async () => {
     const beside: Chart[] = [
-      { name: 'Rows', sql: rows(37), place: [0, 0, 7, 6] },
-      { name: 'Pie', sql: three('pie'), chart: { type: 'pie' }, place: [7, 0, 5, 3] },
-      { name: 'Bars', sql: three('bars'), chart: { type: 'bar' }, place: [7, 3, 5, 3] },
+      { name: 'Rows', sql: makeRowsSql(37), place: [0, 0, 7, 6] },
+      { name: 'Pie', sql: makeThreeLabels('pie'), chart: { type: 'pie' }, place: [7, 0, 5, 3] },
+      { name: 'Bars', sql: makeThreeLabels('bars'), chart: { type: 'bar' }, place: [7, 3, 5, 3] },
       ...['One', 'Two', 'Three'].map(
-        (name, at): Chart => ({ name, sql: three(name), chart: { type: 'line' }, place: [at * 4, 6, 4, 3] }),
+        (name, at): Chart => ({ name, sql: makeThreeLabels(name), chart: { type: 'line' }, place: [at * 4, 6, 4, 3] }),
       ),
     ];
-    const { page } = await open((await aLink(await aDashboard(beside))).path, {
+    const { page } = await open((await createLink(await createDashboard(beside))).path, {
       viewport: { width: 700, height: 900 },
     });
-    await settled(page);
+    await waitUntilSettled(page);
     await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
     await page.emulateMedia({ media: 'print' });
     const at = async (name: string) => {
@@ -242,15 +256,15 @@ describe.skipIf(!installed)('a printed page', () => {
     useOwnCompany();
 
     it('has light colours, whatever the colours on the screen', async () => {
-      await api('PUT', '/v1/company/branding', {
+      await requestApi('PUT', '/v1/company/branding', {
         name: 'Night',
         background: '#101418',
         text_color: '#f2f4f8',
         primary_color: '#8ab4ff',
       });
-      const own = await aLink(await aDashboard(CHARTS, { filters: FILTERS }));
+      const own = await createLink(await createDashboard(CHARTS, { filters: FILTERS }));
       const { page } = await open(own.path, { colorScheme: 'dark' });
-      await settled(page);
+      await waitUntilSettled(page);
       const groundOf = () => page.evaluate(`getComputedStyle(document.querySelector('section')).backgroundColor`);
       const inkOf = () => page.evaluate(`getComputedStyle(document.querySelector('h1')).color`);
       const before = [await groundOf(), await inkOf()];
@@ -263,23 +277,23 @@ describe.skipIf(!installed)('a printed page', () => {
   });
 
   it('has whole tables for an embed and for the portal too, and none of the buttons of the portal', async () => {
-    const embed = await open(await anEmbed(dashboard, { allowed_params: ['state'] }));
-    await settled(embed.page);
-    expect(lines((await printed(embed.page)).map(({ text }) => text).join(' ')).length).toBe(37);
+    const embed = await open(await createEmbed(dashboard, { allowed_params: ['state'] }));
+    await waitUntilSettled(embed.page);
+    expect(listRowLines((await printPage(embed.page)).map(({ text }) => text).join(' ')).length).toBe(37);
     await embed.page.context().close();
 
     const email = 'paper@example.com';
-    await aContext([dashboard], email);
+    await createContext([dashboard], email);
     const { page } = await open(`/portal/${demo.company.slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
-    await page.getByLabel('Code').fill(await mailedCode(email));
+    await page.getByLabel('Code').fill(await readMailedCode(email));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /On paper/ }).click();
     await page.getByRole('heading', { name: 'On paper', level: 1 }).waitFor();
-    await settled(page);
-    const text = (await printed(page)).map((sheet) => sheet.text).join(' ');
-    expect(lines(text).length).toBe(37);
+    await waitUntilSettled(page);
+    const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
+    expect(listRowLines(text).length).toBe(37);
     expect(text).toContain('On paper');
     expect(text).not.toContain('Sign out');
     expect(text).not.toContain('All dashboards');

@@ -1,11 +1,20 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { axeFindings, installed, useBrowser } from './browser.ts';
-import { FILTERS, filtered, STRIKES } from './everything.ts';
-import { aHostSite, aHostToken, EMBED, frameOf, type HostSite, strikesIn, type TokenAnswer, toldIn } from './host.ts';
-import { aDashboard, anEmbed, api, type Chart, url } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
+import {
+  EMBED,
+  findFrame,
+  type HostSite,
+  readStrikes,
+  signHostToken,
+  startHostSite,
+  type TokenAnswer,
+  waitForEvents,
+} from './host.ts';
+import { type Chart, createDashboard, createEmbed, requestApi, url } from './world.ts';
 
-const CHARTS: Chart[] = [STRIKES, { name: 'Reports', sql: filtered('*', 'LIMIT 40'), place: [0, 4, 12, 14] }];
+const CHARTS: Chart[] = [STRIKES, { name: 'Reports', sql: makeFilteredSql('*', 'LIMIT 40'), place: [0, 4, 12, 14] }];
 const NOT_VALID = 'This link is not valid or has expired. Ask the person who sent it for a new one.';
 const LATE = 'Your access could not be renewed. Trying again …';
 const RETRYING = 'This cannot be shown at the moment. Trying again …';
@@ -19,14 +28,14 @@ const HASTE = `if (self === top) {
   globalThis.setTimeout = (work, ms) => wait(work, ms === 3000 || ms === 20000 ? ms : ms / 50);
 }`;
 
-describe.skipIf(!installed)('the token of an embed', () => {
+describe.skipIf(!isBrowserInstalled)('the token of an embed', () => {
   const open = useBrowser();
   let host: HostSite;
   let claims: Record<string, unknown>;
   let ownClaims: Record<string, unknown>;
   beforeAll(async () => {
-    host = await aHostSite();
-    const dashboard_id = await aDashboard(CHARTS, { filters: FILTERS });
+    host = await startHostSite();
+    const dashboard_id = await createDashboard(CHARTS, { filters: FILTERS });
     ownClaims = { dashboard_id, allowed_params: ['state', 'aircraft'] };
     claims = { ...ownClaims, allowed_origins: [host.origin] };
   });
@@ -42,7 +51,7 @@ describe.skipIf(!installed)('the token of an embed', () => {
   const good =
     (seconds: number, more = {}, off = 0) =>
     async () => ({
-      body: { token: await aHostToken(seconds, { ...claims, ...more }, off) },
+      body: { token: await signHostToken(seconds, { ...claims, ...more }, off) },
     });
   const failing =
     (status: number, body: unknown = '') =>
@@ -69,16 +78,16 @@ describe.skipIf(!installed)('the token of an embed', () => {
     const { promise: mayRenew, resolve: renew } = Promise.withResolvers<void>();
     answers(good(SHORT_LIFETIME + 6), () => mayRenew.then(good(LONG)));
     const { page, problems } = await hosted();
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     const tokens = tokensOf(page);
     await inner(page).evaluate('globalThis.mark = 1');
-    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => strikesIn(page)).toBe('954');
-    await frameOf(page)
+    await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
+    await expect.poll(() => readStrikes(page)).toBe('954');
+    await findFrame(page)
       .getByRole('button', { name: /^State/ })
       .click();
-    await frameOf(page).getByRole('option', { name: 'Texas' }).waitFor();
-    await frameOf(page).getByRole('combobox').fill('Te');
+    await findFrame(page).getByRole('option', { name: 'Texas' }).waitFor();
+    await findFrame(page).getByRole('combobox').fill('Te');
     await page.evaluate('scrollTo(0, 100)');
     const state = () =>
       inner(page).evaluate(
@@ -94,9 +103,9 @@ describe.skipIf(!installed)('the token of an embed', () => {
     await expect.poll(opened).toBe(2);
     expect(await state()).toEqual(before);
     expect(await page.evaluate('scrollY')).toBe(100);
-    await frameOf(page).getByRole('option', { name: 'Texas' }).click();
+    await findFrame(page).getByRole('option', { name: 'Texas' }).click();
     await expect.poll(() => new Set(tokens).size).toBe(2);
-    expect(await frameOf(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
+    expect(await findFrame(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     expect([host.asked, problems]).toEqual([2, []]);
   });
 
@@ -106,11 +115,11 @@ describe.skipIf(!installed)('the token of an embed', () => {
       const { page } = await hosted('');
       await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${viewer * 1000}`);
       await page.goto(host.page(EMBED));
-      await expect.poll(() => strikesIn(page)).toBe('10,000');
+      await expect.poll(() => readStrikes(page)).toBe('10,000');
       await expect.poll(() => host.asked).toBe(2);
-      await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-      await expect.poll(() => strikesIn(page)).toBe('954');
-      expect([host.asked, await toldIn(page, 'error')]).toEqual([2, []]);
+      await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
+      await expect.poll(() => readStrikes(page)).toBe('954');
+      expect([host.asked, await waitForEvents(page, 'error')]).toEqual([2, []]);
       host.asked = 0;
       await page.context().close();
     }
@@ -119,16 +128,16 @@ describe.skipIf(!installed)('the token of an embed', () => {
   it("is refused if the host's clock is far off: the viewer is told, and no further token is requested", async () => {
     answers(good(LONG, {}, -2 * LONG));
     const late = await hosted();
-    await frameOf(late.page).getByText(NOT_VALID).waitFor();
-    await expect.poll(() => toldIn(late.page, 'error')).toMatchObject([{ code: 'TOKEN_INVALID' }]);
-    expect([host.asked, await frameOf(late.page).getByRole('button').count()]).toEqual([2, 0]);
+    await findFrame(late.page).getByText(NOT_VALID).waitFor();
+    await expect.poll(() => waitForEvents(late.page, 'error')).toMatchObject([{ code: 'TOKEN_INVALID' }]);
+    expect([host.asked, await findFrame(late.page).getByRole('button').count()]).toEqual([2, 0]);
     await late.page.context().close();
 
     // Nobody may show the page of a token that is not good yet.
     answers(good(LONG, {}, 300));
     const { page } = await hosted();
     await page.getByRole('status').filter({ hasText: 'This cannot be shown here.' }).waitFor();
-    expect(await toldIn(page, 'error')).toMatchObject([{ code: 'NOT_LOADED' }]);
+    expect(await waitForEvents(page, 'error')).toMatchObject([{ code: 'NOT_LOADED' }]);
     expect([host.asked, await page.locator('iframe').isVisible()]).toEqual([3, false]);
   });
 
@@ -149,9 +158,9 @@ describe.skipIf(!installed)('the token of an embed', () => {
     answers(...broken, slow);
     await page.goto(host.page(EMBED));
     await page.getByRole('status').filter({ hasText: RETRYING }).waitFor();
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     expect(await page.getByText(RETRYING).count()).toBe(0);
-    const failures = await toldIn(page, 'error');
+    const failures = await waitForEvents(page, 'error');
     expect(failures.map(({ code }) => code)).toEqual(broken.map(() => 'TOKEN_FAILED'));
     for (const [tries, { retryIn }] of failures.entries()) {
       expect(retryIn).toBeGreaterThanOrEqual(Math.ceil(0.75 * 2 ** tries));
@@ -166,15 +175,15 @@ describe.skipIf(!installed)('the token of an embed', () => {
     const { page } = await hosted('');
     await page.addInitScript(HASTE);
     await page.goto(host.page(EMBED));
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     // Once the token has ended.
-    await frameOf(page).getByRole('status').filter({ hasText: LATE }).waitFor();
-    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+    await findFrame(page).getByRole('status').filter({ hasText: LATE }).waitFor();
+    await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
     await page.waitForResponse((response) => response.url().endsWith('/execute') && response.status() === 401);
-    expect(await frameOf(page).getByRole('alert').count()).toBe(0);
+    expect(await findFrame(page).getByRole('alert').count()).toBe(0);
     isBack = true;
-    await expect.poll(() => strikesIn(page)).toBe('954');
-    expect(await frameOf(page).getByText(LATE).count()).toBe(0);
+    await expect.poll(() => readStrikes(page)).toBe('954');
+    expect(await findFrame(page).getByText(LATE).count()).toBe(0);
   });
 
   it('is requested once when the host refuses it', async () => {
@@ -183,36 +192,36 @@ describe.skipIf(!installed)('the token of an embed', () => {
       answers(failing(status));
       const { page } = await hosted();
       await page.getByRole('status').filter({ hasText: 'You have no access to this.' }).waitFor();
-      expect(await toldIn(page, 'error')).toMatchObject([{ code: 'TOKEN_REFUSED' }]);
+      expect(await waitForEvents(page, 'error')).toMatchObject([{ code: 'TOKEN_REFUSED' }]);
       expect([host.asked, await page.locator('iframe').count()]).toEqual([1, 0]);
       await page.context().close();
     }
   });
 
   describe('after it was revoked', () => {
-    const endAll = () => api('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
+    const endAll = () => requestApi('POST', '/api/v1/embed/revoke', { dashboard_id: claims.dashboard_id });
     /** Nothing to see, and nothing to do. */
     async function saysSo(page: Page): Promise<void> {
-      await frameOf(page).getByRole('alert').filter({ hasText: NOT_VALID }).waitFor();
+      await findFrame(page).getByRole('alert').filter({ hasText: NOT_VALID }).waitFor();
       for (const role of ['button', 'textbox', 'img', 'table', 'region'] as const) {
-        expect([role, await frameOf(page).getByRole(role).count()]).toEqual([role, 0]);
+        expect([role, await findFrame(page).getByRole(role).count()]).toEqual([role, 0]);
       }
-      expect(await axeFindings(inner(page))).toEqual([]);
+      expect(await findAxeViolations(inner(page))).toEqual([]);
     }
 
     it('shows nothing from the next request on, if the host renews no token or refuses', async () => {
-      const path = await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] });
+      const path = await createEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] });
       const without = `<data-console-embed id="one" src="${url}${path}"></data-console-embed>`;
       for (const body of [without, without.replace('></', ' token-endpoint="/token"></')]) {
         answers(failing(403));
         const { page, executed } = await hosted(
-          body.replace(path, await anEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
+          body.replace(path, await createEmbed(String(claims.dashboard_id), { allowed_params: ['aircraft'] })),
         );
-        await expect.poll(() => strikesIn(page)).toBe('10,000');
+        await expect.poll(() => readStrikes(page)).toBe('10,000');
         await endAll();
-        await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
+        await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
         await saysSo(page);
-        expect((await toldIn(page, 'error')).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
+        expect((await waitForEvents(page, 'error')).at(-1)).toMatchObject({ code: 'TOKEN_INVALID' });
         const asked = executed.length;
         await page.evaluate("one.setParameters({ aircraft: 'B-737-400' })");
         await page.waitForTimeout(200);
@@ -224,24 +233,24 @@ describe.skipIf(!installed)('the token of an embed', () => {
     it('is replaced if the host gives another', async () => {
       answers(good(LONG));
       const { page } = await hosted();
-      await expect.poll(() => strikesIn(page)).toBe('10,000');
+      await expect.poll(() => readStrikes(page)).toBe('10,000');
       await endAll();
       // A host's token was made at its second, with all others of it.
       answers(good(LONG, {}, 2));
-      await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-      await expect.poll(() => strikesIn(page)).toBe('954');
+      await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
+      await expect.poll(() => readStrikes(page)).toBe('954');
       expect(host.asked).toBe(2);
     });
   });
 
   it('is ignored if it is for another dashboard or origin, and messages of other windows are ignored', async () => {
     answers(good(LONG, {}, 2));
-    const other = await aHostSite();
+    const other = await startHostSite();
     const { page, executed } = await hosted();
-    await expect.poll(() => strikesIn(page)).toBe('10,000');
+    await expect.poll(() => readStrikes(page)).toBe('10,000');
     const tokens = tokensOf(page);
-    const elsewhere = await aHostToken(LONG, { dashboard_id: await aDashboard([], { name: 'Other' }) }, 2);
-    const forOthers = await aHostToken(LONG, { ...ownClaims, allowed_origins: [other.origin] }, 2);
+    const elsewhere = await signHostToken(LONG, { dashboard_id: await createDashboard([], { name: 'Other' }) }, 2);
+    const forOthers = await signHostToken(LONG, { ...ownClaims, allowed_origins: [other.origin] }, 2);
     const send = (token: string) =>
       page.evaluate(
         `one.shadowRoot.querySelector('iframe').contentWindow.postMessage({ type: 'data-console:token', token: '${token}' }, '${url}')`,
@@ -251,8 +260,8 @@ describe.skipIf(!installed)('the token of an embed', () => {
       await send(token);
       await answered;
     }
-    await frameOf(page).getByLabel('Aircraft').fill('B-737-300');
-    await expect.poll(() => strikesIn(page)).toBe('954');
+    await findFrame(page).getByLabel('Aircraft').fill('B-737-300');
+    await expect.poll(() => readStrikes(page)).toBe('954');
     expect(new Set(tokens).size).toBe(1);
     expect(tokens[0]).toBe(await inner(page).evaluate('location.pathname.split("/").at(-1)'));
     // The host's page hears its own frame alone.

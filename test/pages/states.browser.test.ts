@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
-import { aContext, aDashboard, aLink, anEmbed, api, demo, resultsOf } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
+import { createContext, createDashboard, createEmbed, createLink, demo, readResults, requestApi } from './world.ts';
 
 const COUNT = {
   name: 'Strikes',
@@ -10,36 +10,36 @@ const COUNT = {
 const AIRCRAFT = { filters: [{ slug: 'aircraft', label: 'Aircraft', kind: 'text' }] };
 const NOT_VALID = 'This link is not valid or has expired.';
 
-describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
+describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () => {
   const open = useBrowser();
 
   it('says that it is loading, and keeps the earlier results until new ones arrive', async () => {
-    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    const { path } = await createLink(await createDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);
-    await settled(page);
+    await waitUntilSettled(page);
     let results = Promise.withResolvers<void>();
     await page.route('**/execute', (route) => results.promise.then(() => route.continue()));
     await page.reload();
     await page.locator('section[aria-busy=true]').first().waitFor();
     expect(await page.getByRole('status').filter({ hasText: 'Loading' }).count()).toBe(1);
     results.resolve();
-    await settled(page);
-    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    await waitUntilSettled(page);
+    expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
     results = Promise.withResolvers<void>();
     await page.getByLabel('Aircraft').fill('B-737-300');
     await page.locator('section[aria-busy=true]').first().waitFor();
-    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
     results.resolve();
-    await settled(page);
-    expect(await numberIn(page, 'Strikes')).toBe('954');
+    await waitUntilSettled(page);
+    expect(await readCardNumber(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
   });
 
   it('marks a chart as busy until it is drawn', async () => {
     const sql = 'SELECT phase_of_flight AS phase, count(*) AS strikes FROM birdstrikes GROUP BY 1';
-    const { path } = await aLink(await aDashboard([{ name: 'Phases', sql, chart: { type: 'bar' } }]));
+    const { path } = await createLink(await createDashboard([{ name: 'Phases', sql, chart: { type: 'bar' } }]));
     const { page } = await open(path);
-    await settled(page);
+    await waitUntilSettled(page);
     const { promise: code, resolve: arrive } = Promise.withResolvers<void>();
     await page.route(/\/assets\/draw-\w+\.js$/, (route) => code.then(() => route.continue()));
     await page.reload();
@@ -48,14 +48,14 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await card.getByRole('button', { name: 'Show as table' }).waitFor();
     expect(await card.getAttribute('aria-busy')).toBe('true');
     arrive();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await card.getByRole('img').count()).toBe(1);
   });
 
   it('shows the last results with their time while the database wakes, and then loads new ones by itself', async () => {
-    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    const { path } = await createLink(await createDashboard([COUNT], AIRCRAFT));
     const { page, problems } = await open(path);
-    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
+    await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
     let answered = 0;
     await page.route('**/execute', async (route) => {
       const response = await route.fetch();
@@ -69,11 +69,11 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await page.getByLabel('Aircraft').fill('B-737-300');
     const note = page.getByRole('status').filter({ hasText: 'The database is waking. As of' });
     await note.filter({ hasText: '2026' }).waitFor();
-    expect(await numberIn(page, 'Strikes')).toBe('954');
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await readCardNumber(page, 'Strikes')).toBe('954');
+    expect(await findAxeViolations(page)).toEqual([]);
     await note.waitFor({ state: 'detached' });
     expect(answered).toBe(2);
-    expect(await numberIn(page, 'Strikes')).toBe('954');
+    expect(await readCardNumber(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
   });
 
@@ -89,29 +89,29 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
         chart: { type: 'area', x: 'month', y: ['cost'] },
       },
     ];
-    const { path } = await aLink(await aDashboard(charts, AIRCRAFT));
+    const { path } = await createLink(await createDashboard(charts, AIRCRAFT));
     const { page, problems } = await open(path);
     const card = (name: string) => page.getByRole('region', { name, exact: true });
-    expect((await resultsOf(path)).get('Failing')?.error?.error_code).toBe('DB_QUERY_ERROR');
+    expect((await readResults(path)).get('Failing')?.error?.error_code).toBe('DB_QUERY_ERROR');
     await card('Failing').getByRole('alert').filter({ hasText: 'The data could not be read.' }).waitFor();
     await card('Empty').getByText('No data yet. It appears here as soon as there is some.').waitFor();
     await card('Long').getByText('10,000 rows. There is more than is shown here.').waitFor();
     const [rows, note] = await Promise.all(['.rows', '.note'].map((part) => card('Long').locator(part).boundingBox()));
     expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(note?.y ?? 0);
     await card('Columns gone').getByText('The chart asks for a column that the data does not have').waitFor();
-    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
     expect(await page.content()).not.toMatch(/secret_ratio|division|birdstrikes/);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('says that the viewer has no access to a chart that the fixed parameters of an embed do not filter', async () => {
     const all = { name: 'All', sql: 'SELECT count(*) AS strikes FROM birdstrikes', chart: { type: 'number' } };
-    const dashboard = await aDashboard([COUNT, all], AIRCRAFT);
-    const { page, problems } = await open(await anEmbed(dashboard, { fixed_params: { aircraft: 'B-737-300' } }));
+    const dashboard = await createDashboard([COUNT, all], AIRCRAFT);
+    const { page, problems } = await open(await createEmbed(dashboard, { fixed_params: { aircraft: 'B-737-300' } }));
     const card = page.getByRole('region', { name: 'All', exact: true });
     await card.getByRole('alert').filter({ hasText: 'You have no access to this.' }).waitFor();
-    expect(await numberIn(page, 'Strikes')).toBe('954');
+    expect(await readCardNumber(page, 'Strikes')).toBe('954');
     expect(problems).toEqual([]);
   });
 
@@ -123,26 +123,26 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
       { name: attack, description: attack, sql },
       { name: 'Bars', sql: `${sql}, 1 AS n`, chart: { type: 'bar', options: { x_label: attack } } },
     ];
-    const { path } = await aLink(await aDashboard(charts, { name: attack, description: attack, filters }));
+    const { path } = await createLink(await createDashboard(charts, { name: attack, description: attack, filters }));
     const { page, problems } = await open(path);
     await page.getByRole('heading', { name: attack, level: 1 }).waitFor();
     await page.getByRole('cell', { name: attack }).waitFor();
     await page.getByRole('button', { name: attack }).first().click();
     await page.getByRole('option', { name: attack }).click();
-    await settled(page);
+    await waitUntilSettled(page);
     expect(await page.title()).toBe(`${attack} – Demo`);
     expect(problems).toEqual([]);
   });
 
   it('says from the next request on that a link was revoked or an embedded dashboard deleted', async () => {
-    const dashboard = await aDashboard([COUNT], AIRCRAFT);
-    const link = await aLink(dashboard);
-    const embed = await anEmbed(dashboard, { allowed_params: ['aircraft'] });
+    const dashboard = await createDashboard([COUNT], AIRCRAFT);
+    const link = await createLink(dashboard);
+    const embed = await createEmbed(dashboard, { allowed_params: ['aircraft'] });
     const pages = [await open(link.path), await open(embed)];
-    for (const { page } of pages) await expect.poll(() => numberIn(page, 'Strikes')).toBe('10,000');
+    for (const { page } of pages) await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
 
-    await api('DELETE', `/api/v1/dashboard-shares/${link.id}`);
-    await api('DELETE', `/v1/dashboards/${dashboard}`);
+    await requestApi('DELETE', `/api/v1/dashboard-shares/${link.id}`);
+    await requestApi('DELETE', `/v1/dashboards/${dashboard}`);
     for (const { page } of pages) {
       await page.getByLabel('Aircraft').fill('B-737-300');
       await page.getByRole('alert').filter({ hasText: NOT_VALID }).waitFor();
@@ -152,7 +152,7 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
       await page.getByRole('heading', { name: 'Nothing to see here' }).waitFor();
       await page.getByText(NOT_VALID).waitFor();
       expect(await page.getByRole('button').count()).toBe(0);
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       await page.context().close();
     }
     for (const path of ['/p/none', '/embed/d/a.b.c', '/embed/v/none']) {
@@ -164,31 +164,31 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
   });
 
   it('sends visitors to the portal when a share requires a sign-in', async () => {
-    const dashboard = await aDashboard([COUNT], AIRCRAFT);
-    const context = await aContext([dashboard], 'someone@example.com');
-    const { path } = await aLink(dashboard, { share_context_id: context.id });
+    const dashboard = await createDashboard([COUNT], AIRCRAFT);
+    const context = await createContext([dashboard], 'someone@example.com');
+    const { path } = await createLink(dashboard, { share_context_id: context.id });
     const { page, executed } = await open(path);
     expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(`/portal/${demo.company.slug}`);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(executed).toEqual([]);
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('E-mail').waitFor();
   });
 
   it('says that the server cannot be reached, and tries again when asked', async () => {
-    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    const { path } = await createLink(await createDashboard([COUNT], AIRCRAFT));
     const { page } = await open(path);
-    await expect.poll(() => numberIn(page, 'Strikes')).toBe('10,000');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
     await page.context().setOffline(true);
     await page.getByLabel('Aircraft').fill('B-737-300');
     await page.getByText('The server cannot be reached. Check your connection.').waitFor();
     await page.context().setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('954');
+    await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('954');
   });
 
   it('waits as long as a 429 or 503 says, and offers another try after a 500', async () => {
-    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    const { path } = await createLink(await createDashboard([COUNT], AIRCRAFT));
     let calls = 0;
     const { page } = await open(path, {
       instead: (called) => {
@@ -205,6 +205,6 @@ describe.skipIf(!installed)('a dashboard page in an unusual state', () => {
     await page.getByText('This is not available at the moment.').waitFor();
     await page.getByText('Something went wrong on our side.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
-    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
+    await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
   });
 });

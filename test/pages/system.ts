@@ -8,7 +8,7 @@ import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import { openMailbox } from '../../local/mailbox.ts';
 import { startNeonThread } from '../../local/neon/thread.ts';
 import { startPostgres } from '../../local/postgres.ts';
-import { freePort } from '../../local/processes.ts';
+import { findFreePort } from '../../local/processes.ts';
 import { openState } from '../../local/state.ts';
 import { startWorker } from '../../local/worker.ts';
 
@@ -44,7 +44,7 @@ export async function startSystem(): Promise<System> {
     stopping.push(neon.close);
     const mailbox = await openMailbox(join(folder, 'mails.ndjson'));
     stopping.push(mailbox.close);
-    const port = await freePort();
+    const port = await findFreePort();
     const baseUrl = `http://127.0.0.1:${port}`;
     const worker = await startWorker({
       projectDir: PROJECT,

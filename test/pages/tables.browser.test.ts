@@ -2,19 +2,19 @@ import type { Locator, Page } from 'playwright-core';
 import { PNG } from 'pngjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aDashboard, aLink, anEmbed, type Chart } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { type Chart, createDashboard, createEmbed, createLink } from './world.ts';
 
-const reports = (rows: number, columns = 'n, state, aircraft, phase, cost, speed') => `SELECT ${columns} FROM (
+const makeReportsSql = (rows: number, columns = 'n, state, aircraft, phase, cost, speed') => `SELECT ${columns} FROM (
   SELECT 'Report ' || n AS n, 'A state of some length' AS state, 'An aircraft ' || n AS aircraft, 'Approach' AS phase,
     n * 1000 AS cost, n AS speed
   FROM generate_series(1, ${rows}) AS n) AS reports`;
 
 const CHARTS: Chart[] = [
-  { name: 'Many', sql: reports(37), place: [0, 0, 12, 5] },
-  { name: 'Few', sql: reports(3, 'n, cost'), place: [0, 5, 6, 4] },
-  { name: 'One', sql: reports(1, 'n, cost'), place: [6, 5, 6, 4] },
-  { name: 'Hundreds', sql: reports(250), place: [0, 9, 12, 5] },
+  { name: 'Many', sql: makeReportsSql(37), place: [0, 0, 12, 5] },
+  { name: 'Few', sql: makeReportsSql(3, 'n, cost'), place: [0, 5, 6, 4] },
+  { name: 'One', sql: makeReportsSql(1, 'n, cost'), place: [6, 5, 6, 4] },
+  { name: 'Hundreds', sql: makeReportsSql(250), place: [0, 9, 12, 5] },
 ];
 
 const WIDTHS = [
@@ -35,22 +35,22 @@ interface Box {
   height: number;
 }
 
-const boxOf = async (locator: Locator): Promise<Box> => (await locator.boundingBox()) as Box;
+const readBox = async (locator: Locator): Promise<Box> => (await locator.boundingBox()) as Box;
 
 /** How light a part of the page is that holds no text, from 0 to 255. */
-async function lightness(page: Page, clip: Box): Promise<number> {
+async function measureLightness(page: Page, clip: Box): Promise<number> {
   const { data } = PNG.sync.read(await page.screenshot({ clip }));
   const colours = Array.from({ length: data.length / 4 }, (_each, at) => data.subarray(at * 4, at * 4 + 3));
   return colours.reduce((sum, [red = 0, green = 0, blue = 0]) => sum + red + green + blue, 0) / (colours.length * 3);
 }
 
-describe.skipIf(!installed)('a table on a dashboard page', () => {
+describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
   const open = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
-    dashboard = await aDashboard(CHARTS);
-    link = (await aLink(dashboard)).path;
+    dashboard = await createDashboard(CHARTS);
+    link = (await createLink(dashboard)).path;
   });
 
   const tableIn = (page: Page, name: string) => {
@@ -79,7 +79,7 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
       viewport: { width, height: 900 },
       colorScheme,
     });
-    await settled(page);
+    await waitUntilSettled(page);
     const { range } = PAGE_TEXTS[locale];
     const { card, area } = tableIn(page, 'Many');
     const [first, last] = await rowsInView(page, 'Many');
@@ -99,13 +99,13 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
       .waitFor();
     expect(range(1, 9, 37)).toBe(locale === 'en' ? '1–9 of 37' : '1–9 de 37');
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    expect(await axeFindings(page)).toEqual([]);
+    expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('counts all rows of its result, also those that are shown on demand', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     const { card } = tableIn(page, 'Hundreds');
     const last = async () => (await rowsInView(page, 'Hundreds'))[1];
     await card.getByText(`1–${await last()} of 250`, { exact: true }).waitFor();
@@ -119,7 +119,7 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
 
   it('never ends at the edge of a row, so that one sees that it scrolls, whatever the size of its card', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     for (const [width, height] of [
       [1280, 900],
       [1100, 700],
@@ -134,8 +134,8 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
           .poll(async () => {
             const { area, rows } = tableIn(page, name);
             const [{ y, height: high }, boxes] = [
-              await boxOf(area),
-              await Promise.all((await rows.all()).slice(1, 40).map(boxOf)),
+              await readBox(area),
+              await Promise.all((await rows.all()).slice(1, 40).map(readBox)),
             ];
             const cut = boxes.find((box) => box.y + box.height > y + high + 0.5);
             const part = cut ? (y + high - cut.y) / cut.height : 0;
@@ -148,14 +148,14 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
 
   it.each(['light', 'dark'] as const)('shows by shadows on which sides it scrolls on: %s', async (colorScheme) => {
     const { page } = await open(link, { colorScheme, viewport: { width: 360, height: 900 } });
-    await settled(page);
+    await waitUntilSettled(page);
     const { area } = tableIn(page, 'Many');
     await area.evaluate((element) => (element as unknown as { scrollIntoView(): void }).scrollIntoView());
     const shades = async () => {
-      const { x, y, width, height } = await boxOf(area);
+      const { x, y, width, height } = await readBox(area);
       // Above the words of the head, and beside those of the rows.
-      const right = await lightness(page, { x: x + width - 3, y: y + 1, width: 2, height: 3 });
-      return { right, below: await lightness(page, { x: x + 3, y: y + height - 2, width: 8, height: 1 }) };
+      const right = await measureLightness(page, { x: x + width - 3, y: y + 1, width: 2, height: 3 });
+      return { right, below: await measureLightness(page, { x: x + 3, y: y + height - 2, width: 8, height: 1 }) };
     };
     const cut = await shades();
     // Each time: the rows of a newer result are shown from their top.
@@ -172,17 +172,17 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
   it.each(['mouse', 'keyboard'])(
     'keeps its first column and its header in view while it scrolls: by %s',
     async (by) => {
-      const { page } = await open(await anEmbed(dashboard), { viewport: { width: 360, height: 800 } });
-      await settled(page);
+      const { page } = await open(await createEmbed(dashboard), { viewport: { width: 360, height: 800 } });
+      await waitUntilSettled(page);
       const { area, rows } = tableIn(page, 'Many');
       const names = rows.nth(1).getByRole('cell').first();
       const lastCell = rows.nth(1).getByRole('cell').last();
-      const before = await boxOf(names);
+      const before = await readBox(names);
       const edge = async () => {
-        const box = await boxOf(area);
+        const box = await readBox(area);
         return box.x + box.width;
       };
-      expect((await boxOf(lastCell)).x).toBeGreaterThan(await edge());
+      expect((await readBox(lastCell)).x).toBeGreaterThan(await edge());
       if (by === 'mouse') {
         await area.hover();
         await page.mouse.wheel(2000, 0);
@@ -192,21 +192,21 @@ describe.skipIf(!installed)('a table on a dashboard page', () => {
       }
       await expect
         .poll(async () => {
-          const { x, width } = await boxOf(lastCell);
+          const { x, width } = await readBox(lastCell);
           return x + width - (await edge());
         })
         .toBeLessThanOrEqual(1);
       // Pointing at it may scroll the page.
       await area.hover();
-      const after = await boxOf(names);
+      const after = await readBox(names);
       expect(Math.abs(after.x - before.x)).toBeLessThan(1);
       // The column leaves room for the others.
       expect(after.width).toBeLessThan(360 / 2);
       const head = rows.first().getByRole('columnheader').first();
-      const top = await boxOf(head);
+      const top = await readBox(head);
       await page.mouse.wheel(0, 150);
-      await expect.poll(async () => (await boxOf(names)).y).toBeLessThan(after.y - 50);
-      expect(Math.abs((await boxOf(head)).y - top.y)).toBeLessThan(1);
+      await expect.poll(async () => (await readBox(names)).y).toBeLessThan(after.y - 50);
+      expect(Math.abs((await readBox(head)).y - top.y)).toBeLessThan(1);
     },
   );
 });

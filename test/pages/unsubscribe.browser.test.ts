@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
-import { axeFindings, installed, useBrowser } from './browser.ts';
-import { aScheduledMail } from './mails.ts';
-import { api, demo } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { sendScheduledMail } from './mails.ts';
+import { demo, requestApi } from './world.ts';
 
 /** A schedule of the demo's dashboard that has sent its owner a mail, and the mail's link. */
-async function aLink(): Promise<{ id: string; path: string }> {
-  const { id, mail } = await aScheduledMail(demo.dashboard_id);
+async function createLink(): Promise<{ id: string; path: string }> {
+  const { id, mail } = await sendScheduledMail(demo.dashboard_id);
   const [, link = ''] = /<(.+)>/.exec(mail.headers?.['List-Unsubscribe'] ?? '') ?? [];
   expect(mail.text).toContain(link);
   return { id, path: new URL(link).pathname };
 }
 
-const unsubscribed = async (id: string) =>
-  (await api<{ unsubscribed: unknown[] }>('GET', `/v1/schedules/${id}`)).unsubscribed.length;
+const readUnsubscribed = async (id: string) =>
+  (await requestApi<{ unsubscribed: unknown[] }>('GET', `/v1/schedules/${id}`)).unsubscribed.length;
 
 /** The page of an address that was asked whether it wants scheduled mails, and of how it unsubscribes. */
-async function aQuestion(): Promise<{ path: string }> {
+async function createConsentLink(): Promise<{ path: string }> {
   const email = `asked-${Math.random().toString(36).slice(2)}@customer.test`;
-  const { id } = await api<{ id: string }>('POST', '/api/v1/share-contexts', {
+  const { id } = await requestApi<{ id: string }>('POST', '/api/v1/share-contexts', {
     name: email,
     grants: [{ target_type: 'dashboard', target_id: demo.dashboard_id, filter_policies: [] }],
   });
-  await api('POST', `/api/v1/share-contexts/${id}/members`, { member_type: 'external_email', email });
-  await api('POST', '/v1/schedules', {
+  await requestApi('POST', `/api/v1/share-contexts/${id}/members`, { member_type: 'external_email', email });
+  await requestApi('POST', '/v1/schedules', {
     name: 'Daily',
     target_type: 'dashboard',
     target_id: demo.dashboard_id,
@@ -37,25 +37,27 @@ async function aQuestion(): Promise<{ path: string }> {
   return { path: new URL(link).pathname };
 }
 
-describe.skipIf(!installed)('the page to unsubscribe', () => {
+describe.skipIf(!isBrowserInstalled)('the page to unsubscribe', () => {
   const open = useBrowser();
 
   it.each(LOCALES)('asks first, and unsubscribes with one click: %s', async (locale) => {
     const { unsubscribe: texts } = MAIL_TEXTS[locale].pages;
-    const { id, path } = await aLink();
+    const { id, path } = await createLink();
     const { page, problems } = await open(`${path}?locale=${locale}`, { viewport: { width: 360, height: 640 } });
     await page.getByText(texts.question).waitFor();
-    expect([await page.title(), await axeFindings(page), await unsubscribed(id)]).toEqual([texts.title, [], 0]);
+    expect([await page.title(), await findAxeViolations(page), await readUnsubscribed(id)]).toEqual([
+      texts.title,
+      [],
+      0,
+    ]);
     expect(await page.locator('html').getAttribute('lang')).toBe(locale);
     await page.getByRole('button', { name: texts.button }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('status').filter({ hasText: texts.done }).waitFor();
     expect(await page.locator('html').getAttribute('lang')).toBe(locale);
-    expect([await page.getByRole('button').count(), await axeFindings(page), await unsubscribed(id)]).toEqual([
-      0,
-      [],
-      1,
-    ]);
+    expect([await page.getByRole('button').count(), await findAxeViolations(page), await readUnsubscribed(id)]).toEqual(
+      [0, [], 1],
+    );
     expect(problems).toEqual([]);
   });
 
@@ -67,20 +69,20 @@ describe.skipIf(!installed)('the page to unsubscribe', () => {
   });
 });
 
-describe.skipIf(!installed)('the page that asks for consent to scheduled mails', () => {
+describe.skipIf(!isBrowserInstalled)('the page that asks for consent to scheduled mails', () => {
   const open = useBrowser();
 
   it.each(LOCALES)('takes consent by keyboard, which an unsubscribe link can withdraw: %s', async (locale) => {
     const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
-    const { path } = await aQuestion();
+    const { path } = await createConsentLink();
     const view = { viewport: { width: 360, height: 640 } };
     const { page, problems } = await open(`${path}?locale=${locale}`, view);
     await page.getByRole('button', { name: consent.yes }).waitFor();
-    expect([await page.title(), await axeFindings(page)]).toEqual([consent.title, []]);
+    expect([await page.title(), await findAxeViolations(page)]).toEqual([consent.title, []]);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('button').count()).toBe(0);
-    expect([await page.getByRole('status').innerText(), await axeFindings(page)]).toEqual([
+    expect([await page.getByRole('status').innerText(), await findAxeViolations(page)]).toEqual([
       expect.stringContaining(consent.done('').trim().slice(-20)),
       [],
     ]);

@@ -3,16 +3,16 @@ import { PNG } from 'pngjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aDashboard, aLink, type Chart } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { type Chart, createDashboard, createLink } from './world.ts';
 
-const parts = (...values: [label: string, value: number][]) =>
+const makePartsSql = (...values: [label: string, value: number][]) =>
   `SELECT * FROM (VALUES ${values.map(([label, value]) => `('${label}', ${value})`).join(', ')}) AS parts (part, value)`;
 
 const CHARTS: Chart[] = [
   {
     name: 'Seven',
-    sql: parts(
+    sql: makePartsSql(
       ['Approach', 4620],
       ['Climb', 1950],
       ['Run', 1590],
@@ -25,7 +25,7 @@ const CHARTS: Chart[] = [
     place: [0, 0, 6, 5],
   },
   // One small part stands for itself, and 3 % are not small.
-  { name: 'One small', sql: parts(['a', 96], ['b', 3], ['c', 1]), chart: { type: 'pie' }, place: [6, 0, 6, 5] },
+  { name: 'One small', sql: makePartsSql(['a', 96], ['b', 3], ['c', 1]), chart: { type: 'pie' }, place: [6, 0, 6, 5] },
   {
     name: 'Series',
     sql: "SELECT x, s, x * 2 AS y FROM generate_series(1, 5) AS x, unnest(ARRAY['birds', 'bats']) AS s",
@@ -42,7 +42,7 @@ interface Place {
 }
 
 /** Where a card, its canvas and the entries of its legend stand at one moment: what is drawn anew moves them. */
-function placesIn(card: object): { box: Place; canvas: Place; entries: Place[] } {
+function measurePlaces(card: object): { box: Place; canvas: Place; entries: Place[] } {
   interface Shown {
     getBoundingClientRect(): Place;
     querySelectorAll(selector: string): Iterable<Shown>;
@@ -55,11 +55,11 @@ function placesIn(card: object): { box: Place; canvas: Place; entries: Place[] }
   return { box: placeOf(card as Shown), canvas: all('canvas')[0] as Place, entries: all('li') };
 }
 
-describe.skipIf(!installed)('a slice of a pie chart', () => {
+describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
   const open = useBrowser();
   let link: string;
   beforeAll(async () => {
-    link = (await aLink(await aDashboard(CHARTS), { embed_options: { allow_downloads: true } })).path;
+    link = (await createLink(await createDashboard(CHARTS), { embed_options: { allow_downloads: true } })).path;
   });
 
   it.each(LOCALES)(
@@ -76,7 +76,7 @@ describe.skipIf(!installed)('a slice of a pie chart', () => {
           viewport: { width, height: 900 },
           colorScheme,
         });
-        await settled(page);
+        await waitUntilSettled(page);
         const card = page.getByRole('region', { name: 'Seven', exact: true });
         const number = (value: number) => value.toLocaleString(locale);
         const percent = (share: number) => share.toLocaleString(locale, { style: 'percent', minimumFractionDigits: 1 });
@@ -99,14 +99,14 @@ describe.skipIf(!installed)('a slice of a pie chart', () => {
           'c',
         ]);
         // All of it stands within its card, and beside or below the chart, not over it.
-        const { box, canvas, entries } = await card.evaluate(placesIn);
+        const { box, canvas, entries } = await card.evaluate(measurePlaces);
         for (const entry of entries) {
           expect(entry.right).toBeLessThanOrEqual(box.right);
           expect(entry.bottom).toBeLessThanOrEqual(box.bottom);
           expect(entry.left >= canvas.right - 1 || entry.top >= canvas.bottom - 1).toBe(true);
         }
         expect(canvas.bottom - canvas.top).toBeGreaterThan(120);
-        expect(await axeFindings(page)).toEqual([]);
+        expect(await findAxeViolations(page)).toEqual([]);
         expect(problems).toEqual([]);
         await page.context().close();
       }
@@ -115,7 +115,7 @@ describe.skipIf(!installed)('a slice of a pie chart', () => {
 
   it('is hidden and drawn again by its entry in the legend, as a series is, by mouse and keyboard', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     for (const [name, entry, next] of [
       ['Seven', 'Approach', 'Climb'],
       ['Series', 'birds', 'bats'],
@@ -140,7 +140,7 @@ describe.skipIf(!installed)('a slice of a pie chart', () => {
 
   it('is in the downloaded picture, with the names of the legend', async () => {
     const { page } = await open(link);
-    await settled(page);
+    await waitUntilSettled(page);
     const card = page.getByRole('region', { name: 'Seven', exact: true });
     await card.getByRole('button', { name: 'Download: Seven' }).click();
     const [download] = await Promise.all([

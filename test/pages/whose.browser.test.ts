@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
-import { axeFindings, installed, settled, useBrowser } from './browser.ts';
-import { aContext, aDashboard, aLink, anEmbed, demo, mailedCode, url, useOwnCompany } from './world.ts';
+import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import {
+  createContext,
+  createDashboard,
+  createEmbed,
+  createLink,
+  demo,
+  readMailedCode,
+  url,
+  useOwnCompany,
+} from './world.ts';
 
 const EMPTY = { name: 'None', sql: 'SELECT n FROM generate_series(1, 3) AS n WHERE false [[OR n = {{n}}]]' };
 const SIZES = [
@@ -12,15 +21,15 @@ const SIZES = [
   [1920, 'light'],
 ] as const;
 
-describe.skipIf(!installed)('a page', () => {
+describe.skipIf(!isBrowserInstalled)('a page', () => {
   const open = useBrowser();
   useOwnCompany();
 
   it('shows the name of its company if that has no brand, and its slug before somebody signs in', async () => {
     // That of every demo.
     const name = 'Demo';
-    const dashboard = await aDashboard([EMPTY], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
-    for (const path of [(await aLink(dashboard)).path, await anEmbed(dashboard)]) {
+    const dashboard = await createDashboard([EMPTY], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
+    for (const path of [(await createLink(dashboard)).path, await createEmbed(dashboard)]) {
       const { page } = await open(path);
       await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
       expect(await page.title()).toBe(`Bird strikes – ${name}`);
@@ -39,11 +48,11 @@ describe.skipIf(!installed)('a page', () => {
     }
     expect(said.slice(0, 2)).toEqual(said.slice(2));
     const email = `whose-${Date.now()}@example.com`;
-    await aContext([dashboard], email);
+    await createContext([dashboard], email);
     const { page, problems } = await open(`/portal/${slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
-    await page.getByLabel('Code').fill(await mailedCode(email));
+    await page.getByLabel('Code').fill(await readMailedCode(email));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
     await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
@@ -56,22 +65,22 @@ describe.skipIf(!installed)('a page', () => {
   it.each(LOCALES)('without rows or cards says what to do: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
     const filters = [{ slug: 'n', label: 'N', kind: 'number' }];
-    const dashboard = await aDashboard([EMPTY], { filters });
-    const { path } = await aLink(dashboard);
-    const nothing = (await aLink(await aDashboard([]))).path;
+    const dashboard = await createDashboard([EMPTY], { filters });
+    const { path } = await createLink(dashboard);
+    const nothing = (await createLink(await createDashboard([]))).path;
     for (const [width, colorScheme] of SIZES) {
       const options = { viewport: { width, height: 800 }, colorScheme };
       const { page, executed, problems } = await open(`${path}?n=7&locale=${locale}`, options);
       const card = page.getByRole('region', { name: 'None', exact: true });
       await card.getByText(texts.noRows).waitFor();
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       await card.getByRole('button', { name: texts.reset }).press('Enter');
       await card.getByText(texts.noData).waitFor();
       expect([executed[0], executed.at(-1)]).toEqual([{ n: '7' }, {}]);
       await page.goto(`${url}${nothing}?locale=${locale}`);
       await page.getByText(texts.emptyDashboard).waitFor();
       await page.getByText(texts.emptyDashboardHint).waitFor();
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
       await page.context().close();
     }
@@ -89,8 +98,8 @@ describe.skipIf(!installed)('a page', () => {
         const box = (await each.boundingBox()) as { x: number; width: number; height: number };
         expect([box.x > 0, box.x + box.width < width, box.height > 40]).toEqual([true, true, true]);
       }
-      await settled(page);
-      expect(await axeFindings(page)).toEqual([]);
+      await waitUntilSettled(page);
+      expect(await findAxeViolations(page)).toEqual([]);
       expect(problems).toEqual([]);
       await page.context().close();
     }

@@ -37,7 +37,7 @@ export function useOwnCompany(): void {
 }
 
 /** A request as the owner of the demo's company. @throws `Refused` when it is refused */
-export async function api<T>(method: string, path: string, json?: unknown): Promise<T> {
+export async function requestApi<T>(method: string, path: string, json?: unknown): Promise<T> {
   const { company, owner } = demo;
   token ??= send<{ token: string }>(url, 'POST', '/v1/auth/login', {
     json: { company_slug: company.slug, ...owner },
@@ -46,7 +46,7 @@ export async function api<T>(method: string, path: string, json?: unknown): Prom
 }
 
 /** Puts bytes to a path as the owner of the demo's company. */
-export async function upload(path: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
+export async function uploadBytes(path: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
   // The token is known once something else was asked.
   const headers = { authorization: `Bearer ${await token}` };
   const { status } = await fetch(url + path, { method: 'PUT', headers, body });
@@ -73,7 +73,7 @@ export interface Filter {
 }
 
 /** Makes a dashboard of these charts, of which each has all the filters as parameters. @returns its id */
-export async function aDashboard(
+export async function createDashboard(
   charts: readonly Chart[],
   {
     name = 'Bird strikes',
@@ -84,11 +84,11 @@ export async function aDashboard(
   const parameters = filters.map(({ slug, label, kind }) => ({ slug, label, kind }));
   const layout = [];
   for (const [at, { place, ...chart }] of charts.entries()) {
-    const { _id } = await api<{ _id: string }>('POST', '/v1/visualizations', { ...chart, parameters });
+    const { _id } = await requestApi<{ _id: string }>('POST', '/v1/visualizations', { ...chart, parameters });
     const [x, y, w, h] = place ?? [0, at * 4, 12, 4];
     layout.push({ visualization_id: _id, x, y, w, h });
   }
-  const made = await api<{ _id: string }>('POST', '/v1/dashboards', {
+  const made = await requestApi<{ _id: string }>('POST', '/v1/dashboards', {
     cache_seconds: 0,
     ...more,
     name,
@@ -99,38 +99,42 @@ export async function aDashboard(
 }
 
 /** Shares a dashboard by a link. @returns the share's id, and the path of its page */
-export async function aLink(dashboardId: string, more: Record<string, unknown> = {}) {
+export async function createLink(dashboardId: string, more: Record<string, unknown> = {}) {
   const path = `/api/v1/dashboards/${dashboardId}/shares`;
-  const share = await api<{ id: string; url: string }>('POST', path, { share_type: 'link', ...more });
+  const share = await requestApi<{ id: string; url: string }>('POST', path, { share_type: 'link', ...more });
   return { id: share.id, path: new URL(share.url).pathname };
 }
 
 /** Embeds a dashboard or visualization. @returns the path of its page */
-export async function anEmbed(id: string, more: Record<string, unknown> = {}, target = 'dashboards'): Promise<string> {
-  const embed = await api<{ url: string }>('POST', `/api/v1/embed/${target}/${id}`, more);
+export async function createEmbed(
+  id: string,
+  more: Record<string, unknown> = {},
+  target = 'dashboards',
+): Promise<string> {
+  const embed = await requestApi<{ url: string }>('POST', `/api/v1/embed/${target}/${id}`, more);
   return new URL(embed.url).pathname;
 }
 
 /** A context that grants dashboards to an address. @returns its id, and that of its member */
-export async function aContext(
+export async function createContext(
   dashboardIds: readonly string[],
   email: string,
   policies: readonly unknown[] = [],
   name = `For ${email}`,
 ) {
   const grants = dashboardIds.map((target_id) => ({ target_type: 'dashboard', target_id, filter_policies: policies }));
-  const context = await api<{ id: string }>('POST', '/api/v1/share-contexts', { name, grants });
+  const context = await requestApi<{ id: string }>('POST', '/api/v1/share-contexts', { name, grants });
   const path = `/api/v1/share-contexts/${context.id}/members`;
-  const member = await api<{ id: string }>('POST', path, { member_type: 'external_email', email });
+  const member = await requestApi<{ id: string }>('POST', path, { member_type: 'external_email', email });
   return { id: context.id, memberPath: `${path}/${member.id}` };
 }
 
-const apiOf = (page: string): string =>
+const toApiPath = (page: string): string =>
   page.replace(/^\/p\//, '/api/v1/public/shares/').replace(/^\/embed\//, '/api/embed/');
 
 /** What the API answers behind the page of a dashboard, by the name of the chart. */
-export async function resultsOf(page: string, parameters: unknown = {}): Promise<Map<string, ViewResult>> {
-  const base = apiOf(page);
+export async function readResults(page: string, parameters: unknown = {}): Promise<Map<string, ViewResult>> {
+  const base = toApiPath(page);
   const info = base.startsWith('/api/embed') ? 'info' : 'resolve';
   const [{ dashboard }, { results }] = await Promise.all([
     send<{ dashboard: SharedItemView }>(url, 'GET', `${base}/${info}`),
@@ -141,14 +145,14 @@ export async function resultsOf(page: string, parameters: unknown = {}): Promise
 }
 
 /** Labels of the options that a filter offers behind the page of a dashboard. */
-export async function labelsOf(page: string, slug: string, search = ''): Promise<string[]> {
-  const path = `${apiOf(page)}/filters/${slug}/options?${new URLSearchParams({ search })}`;
+export async function readOptionLabels(page: string, slug: string, search = ''): Promise<string[]> {
+  const path = `${toApiPath(page)}/filters/${slug}/options?${new URLSearchParams({ search })}`;
   const { options } = await send<{ options: { label: string }[] }>(url, 'GET', path);
   return options.map(({ label }) => label);
 }
 
 /** The link in the newest mail to an address, once there are `mails` of them. */
-export async function mailedLink(email: string, mails = 1): Promise<string> {
+export async function readMailedLink(email: string, mails = 1): Promise<string> {
   for (;;) {
     const query = new URLSearchParams({ to: email });
     const sent = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
@@ -160,13 +164,13 @@ export async function mailedLink(email: string, mails = 1): Promise<string> {
 }
 
 /** Invites somebody. @returns the link in the mail */
-export async function anInvitation(email = `invited-${crypto.randomUUID()}@example.com`): Promise<string> {
-  await api('POST', '/v1/users/invite', { email });
-  return mailedLink(email);
+export async function inviteUser(email = `invited-${crypto.randomUUID()}@example.com`): Promise<string> {
+  await requestApi('POST', '/v1/users/invite', { email });
+  return readMailedLink(email);
 }
 
 /** The code in the newest mail to an address, once there are `mails` of them. */
-export async function mailedCode(email: string, mails = 1): Promise<string> {
+export async function readMailedCode(email: string, mails = 1): Promise<string> {
   for (;;) {
     const query = new URLSearchParams({ to: email });
     const sent = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
-import { enrol } from '../support/second-factor.ts';
+import { call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { listMailsTo, readLink, readNewestMail, whileMailIsDown } from '../support/mail.ts';
+import { enrolAuthenticator } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const MINUTE = 60_000;
@@ -20,10 +20,10 @@ const request = (email: string, slug?: string, env?: Record<string, string>) =>
   call('POST', '/v1/users/reset-password/request', { json: { email, ...(slug && { company_slug: slug }) }, env });
 const confirm = (token: string, password = NEW_PASSWORD) =>
   call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
-const tokenIn = (mail = mailTo('')) => linkIn(mail).searchParams.get('token') as string;
+const tokenIn = (mail = readNewestMail('')) => readLink(mail).searchParams.get('token') as string;
 const aToken = async (email: string) => {
   await request(email, company.slug);
-  return tokenIn(mailTo(email));
+  return tokenIn(readNewestMail(email));
 };
 const DEAD = [400, 'INVALID_RESET_TOKEN'];
 
@@ -33,15 +33,15 @@ describe('a link to reset a password', () => {
     const login = await logIn(company.slug, email, company.owner.password);
     const asked = await request(email.toUpperCase());
     expect([asked.status, asked.body]).toEqual([200, { success: true, message: expect.any(String) }]);
-    const link = linkIn(mailTo(email));
+    const link = readLink(readNewestMail(email));
     expect(`${link.origin}${link.pathname}`).toBe('https://console.test/reset-password');
 
-    const { status, body } = await confirm(tokenIn(mailTo(email)));
+    const { status, body } = await confirm(tokenIn(readNewestMail(email)));
     expect([status, body]).toEqual([200, { success: true }]);
     expect((await logIn(company.slug, email, company.owner.password)).status).toBe(400);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
     expect((await as.get('/v1/auth/me')).status).toBe(401);
-    expect((await bearer(login.body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(login.body.token).get('/v1/auth/me')).status).toBe(401);
     const refreshed = await call('POST', '/v1/auth/refresh', { json: { refresh_token: login.body.refresh_token } });
     expect(refreshed.status).toBe(401);
     const user = await env.CONTROL_DB.prepare('SELECT is_verified FROM users WHERE id = ?').bind(id).first();
@@ -57,14 +57,14 @@ describe('a link to reset a password', () => {
   it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
     const { email } = await aUser(company);
     await request(email);
-    const { text, html } = mailTo(email);
+    const { text, html } = readNewestMail(email);
     for (const body of [text, html]) expect(body).toContain('Did you not ask');
-    expect(html).toContain(`href="${linkIn(mailTo(email)).href}"`);
+    expect(html).toContain(`href="${readLink(readNewestMail(email)).href}"`);
   });
 
   it('ends a sign-in that waits for the second factor', async () => {
     const { email, as } = await aUser(company);
-    const { code } = await enrol(as);
+    const { code } = await enrolAuthenticator(as);
     const { body } = await logIn(company.slug, email, company.owner.password);
     await confirm(await aToken(email));
     const json = { pending_2fa_token: body.pending_2fa_token, totp_token: code() };
@@ -78,7 +78,7 @@ describe('a link to reset a password', () => {
     const dump = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
     expect((await dump()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await dump())).not.toContain(token);
-    later(61 * MINUTE);
+    advanceClock(61 * MINUTE);
     await runScheduled();
     expect(await dump()).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('a link to reset a password', () => {
   });
 
   it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('is refused when it was never sent: %j', async (token) => {
-    expect(statusAndCode(await confirm(token))).toEqual(DEAD);
+    expect(readStatusAndCode(await confirm(token))).toEqual(DEAD);
   });
 });
 
@@ -105,17 +105,17 @@ describe('a request for a password reset link', () => {
       await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
     }
     await request(email);
-    expect(mailsTo(email)).toHaveLength(2);
-    const [one, other] = mailsTo(email).map(({ subject }) => subject) as [string, string];
+    expect(listMailsTo(email)).toHaveLength(2);
+    const [one, other] = listMailsTo(email).map(({ subject }) => subject) as [string, string];
     expect(one).not.toBe(other);
-    await confirm(tokenIn(mailsTo(email)[0]));
+    await confirm(tokenIn(listMailsTo(email)[0]));
     const logins = await Promise.all([first, second].map(({ slug }) => logIn(slug, email, NEW_PASSWORD)));
     expect(logins.map(({ status }) => status).sort()).toEqual([200, 400]);
 
-    const before = mailsTo(email).length;
+    const before = listMailsTo(email).length;
     await request(email, first.slug);
-    expect(mailsTo(email)).toHaveLength(before + 1);
-    await confirm(tokenIn(mailTo(email)), 'only-in-the-first-company');
+    expect(listMailsTo(email)).toHaveLength(before + 1);
+    await confirm(tokenIn(readNewestMail(email)), 'only-in-the-first-company');
     expect((await logIn(first.slug, email, 'only-in-the-first-company')).status).toBe(200);
     expect((await logIn(second.slug, email, 'only-in-the-first-company')).status).toBe(400);
   });
@@ -129,14 +129,14 @@ describe('a request for a password reset link', () => {
       await request(known.email, 'nobody'),
     ];
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
-    expect(emails.map((email) => mailsTo(email).length)).toEqual([1, 0, 0]);
+    expect(emails.map((email) => listMailsTo(email).length)).toEqual([1, 0, 0]);
   });
 
   it('has its mail sent a minute later if the mail service is down', async () => {
     const { email } = await aUser(company);
     expect((await whileMailIsDown(() => request(email))).status).toBe(200);
-    later(MINUTE + 1000);
+    advanceClock(MINUTE + 1000);
     await runScheduled();
-    expect((await confirm(tokenIn(mailTo(email)))).status).toBe(200);
+    expect((await confirm(tokenIn(readNewestMail(email)))).status).toBe(200);
   });
 });

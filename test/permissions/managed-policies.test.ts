@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { allowedActions, compileAccess, isAdministrator } from '../../src/access/evaluation.ts';
+import { compileAccess, isAdministrator, listAllowedActions } from '../../src/access/evaluation.ts';
 import { ID_PATTERN } from '../../src/kernel/ids.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
@@ -12,7 +12,7 @@ const accessOf = (name: string) =>
     isOwner: false,
     groups: [{ id: 'g', policies: [managedPolicyNamed(name)], roles: [], permissions: [] }],
   });
-const allowed = (name: string): Action[] => allowedActions(accessOf(name));
+const allowed = (name: string): Action[] => listAllowedActions(accessOf(name));
 const ofService = (...services: string[]): Action[] =>
   ALL_ACTIONS.filter((action) => services.includes(action.slice(0, action.indexOf(':'))));
 

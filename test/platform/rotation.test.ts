@@ -7,7 +7,7 @@ import { aTable } from '../managed-tables/support.ts';
 import { aSalesDashboard } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { resetClock, runScheduled } from '../support/clock.ts';
-import { enrol, nextStep } from '../support/second-factor.ts';
+import { enrolAuthenticator, goToNextStep } from '../support/second-factor.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 
@@ -42,7 +42,7 @@ describe('rotating the encryption key', () => {
       },
     });
     const signingKey = await aSigningKey(company);
-    const { code, backupCodes } = await enrol(company.as);
+    const { code, backupCodes } = await enrolAuthenticator(company.as);
     const variables = rotated('ENCRYPTION_KEYS');
 
     await runScheduled();
@@ -62,7 +62,7 @@ describe('rotating the encryption key', () => {
     };
     expect(await second({ totp_token: code() }, newAlone)).toBe(200);
     // Backup codes are digests: they work for as long as their key is there.
-    nextStep();
+    goToNextStep();
     expect(await second({ backup_code: backupCodes[0] }, { env: variables })).toBe(200);
     expect(await second({ backup_code: backupCodes[1] }, newAlone)).toBe(400);
   });

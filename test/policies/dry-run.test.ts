@@ -3,7 +3,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { aConsoleGroup, aPermission, enter, groupInput, permissionInput, policyInput } from '../support/console.ts';
+import {
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makeGroupInput,
+  makePermissionInput,
+  makePolicyInput,
+} from '../support/console.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -122,13 +129,13 @@ async function aMember() {
   const { id, as } = await aUser(company, { can: [] });
   const { name } = await must(company.as.get(`/v1/users/${id}`));
   await must(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [] } }));
-  const group = await aConsoleGroup(company, { roles: [{ name: 'Reader', target: 'groups', actions: ['read'] }] });
+  const group = await createConsoleGroup(company, { roles: [{ name: 'Reader', target: 'groups', actions: ['read'] }] });
   const policy = await aPolicy(company, [
     allow('users:*'),
     { ...deny('users:delete'), resources: ['arn:svc:users:*'] },
   ]);
   await must(company.as.post(`/v1/groups/${group._id}/policies/${policy}`));
-  await enter(company, id, group._id);
+  await addToGroups(company, id, group._id);
   return { principal: { type: 'user', id, name }, as, group: group._id as string, policy };
 }
 
@@ -168,7 +175,7 @@ describe('a dry run of a change of access', () => {
   it('lists nothing for policies that are created, copied or deleted while unattached', async () => {
     const { principal } = await aMember();
     const nothing = { gains: [], losses: [], truncated: false };
-    const json = policyInput([allow('*')]);
+    const json = makePolicyInput([allow('*')]);
     expect(await tried([principal], company.as, 'post', '/v1/policies', { json })).toEqual(nothing);
     const id = await aPolicy(company, [allow('*')]);
     const copy = { json: { name: 'A copy that is tried' } };
@@ -178,7 +185,7 @@ describe('a dry run of a change of access', () => {
 
   it('lists what creating and deleting a group gives and takes, on both APIs', async () => {
     const [one, other] = [await aMember(), await aMember()];
-    const json = groupInput({ roles: [{ name: 'All', target: '*', actions: ['*'] }] });
+    const json = makeGroupInput({ roles: [{ name: 'All', target: '*', actions: ['*'] }] });
     expect((await tried([one.principal], company.as, 'post', '/v1/groups', { json })).gains).toEqual([]);
     const organization = { json: { name: 'Made by a program that tries' } };
     expect((await tried([one.principal], admin, 'post', '/groups', organization)).gains).toEqual([]);
@@ -191,9 +198,9 @@ describe('a dry run of a change of access', () => {
 
   it('lists what legacy permissions, and groups that have them, give and take', async () => {
     const { principal, group } = await aMember();
-    const made = { json: permissionInput(company) };
+    const made = { json: makePermissionInput(company) };
     expect((await tried([principal], company.as, 'post', '/v1/permissions', made)).gains).toEqual([]);
-    const id = await aPermission(company, { target: { company_id: company.id, service_name: 'concepts' } });
+    const id = await createPermission(company, { target: { company_id: company.id, service_name: 'concepts' } });
     const path = `/v1/groups/${group}/permissions`;
     const ids = { json: { permissionIds: [id] } };
     expect(formatWitnesses((await tried([principal], company.as, 'post', path, ids)).gains)).toEqual([
@@ -232,7 +239,7 @@ describe('a dry run of a change of access', () => {
   it('lists what entering and leaving groups gives and takes', async () => {
     const [one, other] = [await aMember(), await aMember()];
     const path = `/v1/users/${one.principal.id}/groups`;
-    const denying = await aConsoleGroup(company);
+    const denying = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${denying._id}/policies/${await aPolicy(company, [deny('groups:list')])}`));
     const entered = await tried([one.principal, other.principal], company.as, 'post', path, {
       json: { group_ids: [denying._id] },
@@ -294,8 +301,8 @@ describe('a dry run of a change of access', () => {
   });
 
   it('lists at most a thousand gains', async () => {
-    const group = await aConsoleGroup(company);
-    for (let member = 0; member < 9; member += 1) await enter(company, (await aUser(company)).id, group._id);
+    const group = await createConsoleGroup(company);
+    for (let member = 0; member < 9; member += 1) await addToGroups(company, (await aUser(company)).id, group._id);
     const path = `/v1/groups/${group._id}/policies/${managedPolicyNamed('FullAdmin').id}`;
     const { body } = await dryRun(company.as, 'post', path);
     expect([body.gains.length, body.losses.length, body.truncated]).toEqual([1000, 0, true]);
@@ -303,8 +310,8 @@ describe('a dry run of a change of access', () => {
 
   it('is refused with the same error as the write', async () => {
     const { group, policy, principal } = await aMember();
-    const taken = await must(company.as.post('/v1/policies', { json: policyInput([allow('users:list')]) }));
-    const permission = await aPermission(company);
+    const taken = await must(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
+    const permission = await createPermission(company);
     const nobody = '0'.repeat(24);
     const weak = await aUser(company, {
       can: ['policies:create', 'groups:attach_policy', 'groups:delete', 'users:assign_groups'],
@@ -313,7 +320,7 @@ describe('a dry run of a change of access', () => {
     const binding = (await must(admin.get(`/groups/${group}/bindings`))).results[0];
     const again = { principal_type: 'user', principal_id: principal.id, account_id: company.accountId };
     const cases: [as: Caller, method: Method, path: string, sent?: Sent][] = [
-      [company.as, 'post', '/v1/policies', { json: { ...policyInput([allow('*')]), name: taken.name } }],
+      [company.as, 'post', '/v1/policies', { json: { ...makePolicyInput([allow('*')]), name: taken.name } }],
       [company.as, 'put', `/v1/policies/${policy}`, { json: { name: taken.name } }],
       [company.as, 'put', `/v1/policies/${nobody}`, { json: { name: 'Other' } }],
       [company.as, 'put', `/v1/policies/${policy}`, { json: { name: 'Stale' }, headers: { 'If-Match': '"stale"' } }],
@@ -325,8 +332,8 @@ describe('a dry run of a change of access', () => {
       [company.as, 'delete', `/v1/groups/${group}/policies/${taken._id}`],
       [company.as, 'delete', `/v1/groups/${globals[0]._id}`],
       [company.as, 'delete', `/v1/groups/${nobody}`],
-      [company.as, 'post', '/v1/groups', { json: { ...groupInput(), name: 'administrators' } }],
-      [company.as, 'post', '/v1/groups', { json: groupInput({ permissionIds: [nobody] }) }],
+      [company.as, 'post', '/v1/groups', { json: { ...makeGroupInput(), name: 'administrators' } }],
+      [company.as, 'post', '/v1/groups', { json: makeGroupInput({ permissionIds: [nobody] }) }],
       [company.as, 'post', `/v1/groups/${group}/permissions`, { json: { permissionIds: [nobody] } }],
       [company.as, 'delete', `/v1/permissions/${nobody}`],
       [company.as, 'put', `/v1/permissions/${permission}`, { json: { target: { company_id: '*' } } }],
@@ -336,7 +343,7 @@ describe('a dry run of a change of access', () => {
       [admin, 'post', `/groups/${group}/bindings`, { json: again }],
       [admin, 'delete', `/groups/${nobody}/bindings/${binding.id}`],
       [admin, 'delete', `/groups/${group}/bindings/${nobody}`],
-      [weak.as, 'post', '/v1/policies', { json: policyInput([allow('users:delete')]) }],
+      [weak.as, 'post', '/v1/policies', { json: makePolicyInput([allow('users:delete')]) }],
       [weak.as, 'post', `/v1/groups/${group}/policies/${managedPolicyNamed('FullAdmin').id}`],
       [weak.as, 'delete', `/v1/groups/${group}`],
       [weak.as, 'put', `/v1/users/${principal.id}/groups`, { json: { group_ids: [] } }],
@@ -353,7 +360,7 @@ describe('a dry run of a change of access', () => {
   });
 
   it('is refused at the limit of policies that database triggers enforce', async () => {
-    const group = await aConsoleGroup(company);
+    const group = await createConsoleGroup(company);
     const ids = await Promise.all(Array.from({ length: 51 }, () => aPolicy(company, [allow('users:list')])));
     for (const id of ids.slice(0, 50)) await must(company.as.post(`/v1/groups/${group._id}/policies/${id}`));
     const { status, body } = await dryRun(company.as, 'post', `/v1/groups/${group._id}/policies/${ids[50]}`);

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
-import { aConsoleGroup, aPermission, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
+import {
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makePolicyInput,
+  readInvalidFields,
+  readStatusAndCode,
+  UNKNOWN_ID,
+} from '../support/console.ts';
 import { allow, aPolicy, aServiceAccount, deny, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -21,24 +29,24 @@ const decided = (kind: string, rest: object = {}) => ({ kind, policy_id: null, s
 async function aMixedUser() {
   const sid = 'People';
   const allowing = await must(
-    company.as.post('/v1/policies', { json: policyInput([{ ...allow('users:*'), sid }, allow('groups:list')]) }),
+    company.as.post('/v1/policies', { json: makePolicyInput([{ ...allow('users:*'), sid }, allow('groups:list')]) }),
   );
   const denying = await must(
     company.as.post('/v1/policies', {
-      json: policyInput([{ ...deny('users:get'), resources: [userArn(company.owner.id)] }]),
+      json: makePolicyInput([{ ...deny('users:get'), resources: [userArn(company.owner.id)] }]),
     }),
   );
-  const [allowed, denied] = [await aConsoleGroup(company), await aConsoleGroup(company)];
+  const [allowed, denied] = [await createConsoleGroup(company), await createConsoleGroup(company)];
   await must(company.as.post(`/v1/groups/${allowed._id}/policies/${allowing._id}`));
   await must(company.as.post(`/v1/groups/${denied._id}/policies/${denying._id}`));
-  const legacy = await aConsoleGroup(company, {
+  const legacy = await createConsoleGroup(company, {
     roles: [{ name: 'Reader', target: 'permissions', actions: ['read'] }],
-    permissionIds: [await aPermission(company, { target: { company_id: company.id, service_name: 'concepts' } })],
+    permissionIds: [await createPermission(company, { target: { company_id: company.id, service_name: 'concepts' } })],
   });
   const user = await aUser(company);
   const { group_ids } = await must(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
   expect(group_ids).toEqual([]);
-  await enter(company, user.id, allowed._id, denied._id, legacy._id);
+  await addToGroups(company, user.id, allowed._id, denied._id, legacy._id);
   return { ...user, sid, allowing, denying, allowed, denied, legacy };
 }
 
@@ -121,7 +129,7 @@ describe('a policy simulation', () => {
   });
 
   it('considers the groups of a service account in its own account', async () => {
-    const group = await aConsoleGroup(company);
+    const group = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${group._id}/policies/${managedPolicyNamed('ReadOnly').id}`));
     const robot = await aServiceAccount(company, [group._id]);
     const { body } = await simulate(
@@ -139,17 +147,17 @@ describe('a policy simulation', () => {
     const robot = await aServiceAccount(other);
     for (const [type, id, code] of [
       ['user', other.owner.id, 'USER_NOT_FOUND'],
-      ['user', NOBODY, 'USER_NOT_FOUND'],
+      ['user', UNKNOWN_ID, 'USER_NOT_FOUND'],
       ['user', (await aServiceAccount(company)).id, 'USER_NOT_FOUND'],
       ['service_account', robot.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
       ['service_account', company.owner.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
     ] as const) {
-      expect(statusAndCode(await simulate(type, id, ['users:list', '*']))).toEqual([404, code]);
+      expect(readStatusAndCode(await simulate(type, id, ['users:list', '*']))).toEqual([404, code]);
     }
   });
 
   it.each([
-    [{ principal: { type: 'robot', id: NOBODY } }, 'principal.type'],
+    [{ principal: { type: 'robot', id: UNKNOWN_ID } }, 'principal.type'],
     [{ principal: { type: 'user' } }, 'principal.id'],
     [{ checks: [] }, 'checks'],
     [{ checks: [{ action: 'users:fly', resource: '*' }] }, 'checks.0.action'],
@@ -158,11 +166,11 @@ describe('a policy simulation', () => {
     [{ checks: Array.from({ length: 101 }, () => ({ action: 'users:list', resource: '*' })) }, 'checks'],
   ])('with %j is not valid', async (wrong, field) => {
     const json = {
-      principal: { type: 'user', id: NOBODY },
+      principal: { type: 'user', id: UNKNOWN_ID },
       checks: [{ action: 'users:list', resource: '*' }],
       ...wrong,
     };
-    expect(fieldsOf(await company.as.post('/v1/policies/simulate', { json }))).toEqual([
+    expect(readInvalidFields(await company.as.post('/v1/policies/simulate', { json }))).toEqual([
       422,
       'VALIDATION_ERROR',
       field,
@@ -201,13 +209,13 @@ describe('the access of the caller', () => {
     );
     expect(body.actions).not.toContain('groups:get');
 
-    const hiding = await aConsoleGroup(company);
+    const hiding = await createConsoleGroup(company);
     const statements = [
       { ...deny('groups:get'), resources: [`arn:svc:groups::${company.id}:group/${user.allowed._id}`] },
       { ...deny('policies:get'), resources: [user.denying.arn] },
     ];
     await must(company.as.post(`/v1/groups/${hiding._id}/policies/${await aPolicy(company, statements)}`));
-    await enter(company, user.id, hiding._id);
+    await addToGroups(company, user.id, hiding._id);
     const { policies } = await must(user.as.get('/v1/auth/permissions'));
     expect(policies).toHaveLength(2);
     expect(policies).toContainEqual(expect.objectContaining({ _id: user.allowing._id, group_ids: [user.denied._id] }));

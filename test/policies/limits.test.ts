@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { aConsoleGroup, policyInput } from '../support/console.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -41,9 +41,9 @@ const expectRefused = ({ status, body }: ApiResponse, code: 'POLICY_LIMIT_EXCEED
 describe('a policy document', () => {
   it('has at most 20 KiB', async () => {
     const { as } = company;
-    const made = await as.post('/v1/policies', { json: policyInput(statementsOf(20 * KIB)) });
+    const made = await as.post('/v1/policies', { json: makePolicyInput(statementsOf(20 * KIB)) });
     expect(made.status).toBe(201);
-    const tooLarge = policyInput(statementsOf(20 * KIB + 1));
+    const tooLarge = makePolicyInput(statementsOf(20 * KIB + 1));
     expectRefused(await as.post('/v1/policies', { json: tooLarge }), 'POLICY_LIMIT_EXCEEDED');
     const { document } = tooLarge;
     expectRefused(await as.put(`/v1/policies/${made.body._id}`, { json: { document } }), 'POLICY_LIMIT_EXCEEDED');
@@ -52,11 +52,11 @@ describe('a policy document', () => {
 
 describe('a group', () => {
   it('has at most 50 policies, on both APIs, also if another is attached meanwhile', async () => {
-    const group = await aConsoleGroup(company);
+    const group = await createConsoleGroup(company);
     const ids = await policies(51, 3 * KIB);
     const path = (id: string) => `/v1/groups/${group._id}/policies/${id}`;
     for (const id of ids.slice(0, 49)) await must(company.as.post(path(id)));
-    const rival = rivalBefore(/^insert into "group_policies"/, () => must(company.as.post(path(ids[49] as string))));
+    const rival = createRivalEnv(/^insert into "group_policies"/, () => must(company.as.post(path(ids[49] as string))));
     expectRefused(await company.as.post(path(ids[50] as string), { env: rival.env }), 'POLICY_LIMIT_EXCEEDED');
     expect(rival.hasRun()).toBe(true);
     const onOther = await signed(company.apiKey).post(`/groups/${group._id}/policies/${ids[50]}`);
@@ -109,7 +109,7 @@ describe('the policy documents of one principal', () => {
     expectRefused(await attach(other), 'POLICY_LIMIT_EXCEEDED');
     expect((await attach(await aGroup(company))).status).toBe(204);
     const change = (bytes: number) =>
-      company.as.put(`/v1/policies/${first}`, { json: { document: policyInput(statementsOf(bytes)).document } });
+      company.as.put(`/v1/policies/${first}`, { json: { document: makePolicyInput(statementsOf(bytes)).document } });
     expectRefused(await change(17 * KIB), 'POLICY_LIMIT_EXCEEDED');
     expect((await change(16 * KIB)).status).toBe(200);
   });
@@ -119,7 +119,7 @@ describe('the policy documents of one principal', () => {
     const user = await aUser(company);
     const add = (id: string, env?: Record<string, string>) =>
       company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] }, ...(env && { env }) });
-    const rival = rivalBefore(/^insert into "group_bindings"/, () => must(add(large)));
+    const rival = createRivalEnv(/^insert into "group_bindings"/, () => must(add(large)));
     expectRefused(await add(small, rival.env), 'POLICY_LIMIT_EXCEEDED');
     expect(rival.hasRun()).toBe(true);
   });

@@ -1,8 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { MANAGED_POLICIES, managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
-import { aConsoleGroup, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
-import { rowOf } from '../support/rival.ts';
+import {
+  addToGroups,
+  createConsoleGroup,
+  makePolicyInput,
+  readInvalidFields,
+  readStatusAndCode,
+  UNKNOWN_ID,
+} from '../support/console.ts';
+import { selectRow } from '../support/rival.ts';
 import { allow, deny, must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -14,11 +21,11 @@ beforeAll(async () => {
 });
 
 const create = (json: Record<string, unknown>) => company.as.post('/v1/policies', { json });
-const aPolicy = async (statements = READS) => (await create(policyInput(statements))).body;
+const aPolicy = async (statements = READS) => (await create(makePolicyInput(statements))).body;
 
 describe('a policy', () => {
   it('is created, and shown as it was sent', async () => {
-    const input = policyInput(
+    const input = makePolicyInput(
       [{ sid: 'Read', effect: 'Allow', actions: ['users:list', 'groups:*'], resources: ['*'] }],
       {
         name: 'Leitura São Paulo',
@@ -54,7 +61,7 @@ describe('a policy', () => {
     [{ document: { version: '2024-01-01', statements: [] } }, 'document.statements'],
     [{ document: { version: '2024-01-01', statements: READS, id: 'x' } }, 'document.id'],
   ])('with %j is not valid', async (wrong, field) => {
-    expect(fieldsOf(await create(policyInput(READS, wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await create(makePolicyInput(READS, wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it.each([
@@ -70,30 +77,30 @@ describe('a policy', () => {
     [{ sid: '' }, 'sid'],
   ])('with a statement of %j is not valid', async (wrong, field) => {
     const statements = [{ ...allow('users:list'), ...wrong }];
-    const answer = await create(policyInput(statements as never));
-    expect(fieldsOf(answer)).toEqual([422, 'VALIDATION_ERROR', `document.statements.0.${field}`]);
+    const answer = await create(makePolicyInput(statements as never));
+    expect(readInvalidFields(answer)).toEqual([422, 'VALIDATION_ERROR', `document.statements.0.${field}`]);
   });
 
   it('is refused over the limit of its length', async () => {
     const resources = Array.from({ length: 100 }, (_, n) => `arn:svc:users::${company.id}:user/${n}${'x'.repeat(400)}`);
-    const answer = await create(policyInput([{ ...allow('users:list'), resources }]));
-    expect(statusAndCode(answer)).toEqual([409, 'POLICY_LIMIT_EXCEEDED']);
+    const answer = await create(makePolicyInput([{ ...allow('users:list'), resources }]));
+    expect(readStatusAndCode(answer)).toEqual([409, 'POLICY_LIMIT_EXCEEDED']);
   });
 
   it('is refused a name that another policy has, managed ones included', async () => {
     const { name } = await aPolicy();
-    expect(statusAndCode(await create(policyInput(READS, { name })))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
-    expect(statusAndCode(await create(policyInput(READS, { name: 'FullAdmin' })))).toEqual([
+    expect(readStatusAndCode(await create(makePolicyInput(READS, { name })))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
+    expect(readStatusAndCode(await create(makePolicyInput(READS, { name: 'FullAdmin' })))).toEqual([
       409,
       'POLICY_NAME_DUPLICATE',
     ]);
     const { _id } = await aPolicy();
     for (const taken of [name, 'ReadOnly']) {
       const answer = await company.as.put(`/v1/policies/${_id}`, { json: { name: taken } });
-      expect(statusAndCode(answer)).toEqual([409, 'POLICY_NAME_DUPLICATE']);
+      expect(readStatusAndCode(answer)).toEqual([409, 'POLICY_NAME_DUPLICATE']);
     }
     const other = await aCompany();
-    expect((await other.as.post('/v1/policies', { json: policyInput(READS, { name }) })).status).toBe(201);
+    expect((await other.as.post('/v1/policies', { json: makePolicyInput(READS, { name }) })).status).toBe(201);
   });
 
   it('changes only what is sent', async () => {
@@ -106,22 +113,22 @@ describe('a policy', () => {
       arn: `arn:svc:iam::${company.id}:policy/inline/Renamed`,
       updated_at: expect.any(String),
     });
-    const { document } = policyInput([allow('groups:*'), deny('groups:delete')]);
+    const { document } = makePolicyInput([allow('groups:*'), deny('groups:delete')]);
     expect(await put({ document, description: 'Groups.' })).toMatchObject({ name: 'Renamed', document });
     expect(await put({})).toMatchObject({ description: 'Groups.', document });
     const bad = await company.as.put(`/v1/policies/${before._id}`, { json: { document: { statements: READS } } });
-    expect(fieldsOf(bad)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
+    expect(readInvalidFields(bad)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
   });
 
   it('is deleted once, and not while a group uses it', async () => {
     const { _id } = await aPolicy();
-    const group = await aConsoleGroup(company);
+    const group = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
     const used = await company.as.delete(`/v1/policies/${_id}`);
-    expect([...statusAndCode(used), used.body.details.groups]).toEqual([409, 'POLICY_IN_USE', 1]);
+    expect([...readStatusAndCode(used), used.body.details.groups]).toEqual([409, 'POLICY_IN_USE', 1]);
     await must(company.as.delete(`/v1/groups/${group._id}`));
     expect((await company.as.delete(`/v1/policies/${_id}`)).status).toBe(204);
-    expect(statusAndCode(await company.as.delete(`/v1/policies/${_id}`))).toEqual([404, 'POLICY_NOT_FOUND']);
+    expect(readStatusAndCode(await company.as.delete(`/v1/policies/${_id}`))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 });
 
@@ -138,7 +145,7 @@ describe('a managed policy', () => {
         await company.as.put(`/v1/policies/${id}`, { json: { description: 'Mine' } }),
         await company.as.delete(`/v1/policies/${id}`),
       ]) {
-        expect(statusAndCode(answer)).toEqual([400, 'POLICY_NOT_MODIFIABLE']);
+        expect(readStatusAndCode(answer)).toEqual([400, 'POLICY_NOT_MODIFIABLE']);
       }
       expect((await company.as.get(`/v1/policies/${id}`)).body).toEqual(body);
     },
@@ -150,7 +157,9 @@ describe('the clone of a policy', () => {
     const { id, document, description } = managedPolicyNamed('UserManager');
     const { status, body } = await company.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Our managers' } });
     expect([status, body]).toMatchObject([201, { name: 'Our managers', type: 'inline', document, description }]);
-    const changed = await company.as.put(`/v1/policies/${body._id}`, { json: policyInput(READS, { name: 'Ours' }) });
+    const changed = await company.as.put(`/v1/policies/${body._id}`, {
+      json: makePolicyInput(READS, { name: 'Ours' }),
+    });
     expect(changed.status).toBe(200);
     expect((await company.as.get(`/v1/policies/${id}`)).body.document).toEqual(document);
     const again = await company.as.post(`/v1/policies/${body._id}/clone`, {
@@ -161,9 +170,12 @@ describe('the clone of a policy', () => {
 
   it('is refused with a taken name', async () => {
     const path = `/v1/policies/${managedPolicyNamed('UserManager').id}/clone`;
-    expect(fieldsOf(await company.as.post(path, { json: {} }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+    expect(readInvalidFields(await company.as.post(path, { json: {} }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
     for (const name of ['UserManager', (await aPolicy()).name]) {
-      expect(statusAndCode(await company.as.post(path, { json: { name } }))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
+      expect(readStatusAndCode(await company.as.post(path, { json: { name } }))).toEqual([
+        409,
+        'POLICY_NAME_DUPLICATE',
+      ]);
     }
   });
 });
@@ -173,12 +185,12 @@ describe('the list of policies', () => {
     const crowd = await aCompany();
     const made: string[] = [];
     for (let count = 0; count < 5; count += 1) {
-      made.push((await must(crowd.as.post('/v1/policies', { json: policyInput(READS) })))._id);
+      made.push((await must(crowd.as.post('/v1/policies', { json: makePolicyInput(READS) })))._id);
     }
     const managed = MANAGED_POLICIES.map(({ id }) => id);
     const oldestFirst = made.toReversed();
     for (const [at, id] of oldestFirst.entries())
-      await rowOf('update policies set created_at = ? where id = ?', at + 1, id);
+      await selectRow('update policies set created_at = ? where id = ?', at + 1, id);
     const wanted = [...managed, ...made];
     for (const perPage of [1, 4, 13, 14, 15, 100]) {
       const seen: string[] = [];
@@ -212,22 +224,22 @@ describe('the access to single policies', () => {
   const named = (name: string) => `arn:svc:iam::${company.id}:policy/inline/${name}`;
 
   it('is granted by their name, and shows nothing of others', async () => {
-    const mine = (await create(policyInput(READS, { name: 'Team North' }))).body;
+    const mine = (await create(makePolicyInput(READS, { name: 'Team North' }))).body;
     const other = await aPolicy();
     const { as } = await aUser(company, { can: ['policies:*'], on: [named('Team*')] });
     expect((await as.get(`/v1/policies/${mine._id}`)).status).toBe(200);
     // One that is there, a managed one, one that is not: all the same, and before the body is looked at.
-    for (const id of [other._id, managedPolicyNamed('ReadOnly').id, NOBODY]) {
+    for (const id of [other._id, managedPolicyNamed('ReadOnly').id, UNKNOWN_ID]) {
       const answers = [
         await as.get(`/v1/policies/${id}`),
         await as.put(`/v1/policies/${id}`, { json: { name: 7 } }),
         await as.delete(`/v1/policies/${id}`),
       ];
-      for (const answer of answers) expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+      for (const answer of answers) expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
     }
     expect((await as.get('/v1/policies')).status).toBe(403);
     expect((await as.post(`/v1/policies/${mine._id}/clone`, { json: { name: 'Team South' } })).status).toBe(403);
-    expect((await as.post('/v1/policies', { json: policyInput(READS) })).status).toBe(403);
+    expect((await as.post('/v1/policies', { json: makePolicyInput(READS) })).status).toBe(403);
     expect((await as.put(`/v1/policies/${mine._id}`, { json: { description: 'Ours' } })).status).toBe(200);
   });
 
@@ -239,15 +251,15 @@ describe('the access to single policies', () => {
   });
 
   it('can be denied for a single policy', async () => {
-    const hidden = (await create(policyInput(READS, { name: 'Hidden from all' }))).body;
+    const hidden = (await create(makePolicyInput(READS, { name: 'Hidden from all' }))).body;
     const { _id: shown } = await aPolicy();
-    const { _id: group } = await aConsoleGroup(company);
-    const denial = (await create(policyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
+    const { _id: group } = await createConsoleGroup(company);
+    const denial = (await create(makePolicyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
     await must(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
     const { as, id } = await aUser(company, { can: ['policies:get'] });
-    await enter(company, id, group);
+    await addToGroups(company, id, group);
     expect((await as.get(`/v1/policies/${shown}`)).status).toBe(200);
     expect((await as.get(`/v1/policies/${hidden._id}`)).status).toBe(403);
-    expect(statusAndCode(await as.get(`/v1/policies/${NOBODY}`))).toEqual([404, 'POLICY_NOT_FOUND']);
+    expect(readStatusAndCode(await as.get(`/v1/policies/${UNKNOWN_ID}`))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 });

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { eq } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControlDb, commit, countChangedRows, openControlDb, rehearse } from '../../src/db/client.ts';
-import type { Observed } from '../../src/db/rehearsing-session.ts';
+import type { ObservedQueries } from '../../src/db/rehearsing-session.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
-import { rowOf } from '../support/rival.ts';
+import { selectRow } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
 
@@ -13,12 +13,13 @@ beforeEach(async () => {
   id = (await aVisualization((await aCompany()).as, 'SELECT 1', { name: 'As it was' }))._id;
 });
 
-const nameOf = async () => (await rowOf<{ name: string }>('select name from visualizations where id = ?', id))?.name;
+const nameOf = async () =>
+  (await selectRow<{ name: string }>('select name from visualizations where id = ?', id))?.name;
 
 const rename = (db: ControlDb) => db.update(visualizations).set({ name: 'Rehearsed' }).where(eq(visualizations.id, id));
 
 /** What is looked at before and after. */
-const observed = (): Observed => ({
+const observed = (): ObservedQueries => ({
   queries: [{ sql: 'select name from visualizations where id = ?', values: [id] }],
   before: null,
   after: null,

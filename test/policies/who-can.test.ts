@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { aConsoleGroup, aPermission, enter, fieldsOf, policyInput } from '../support/console.ts';
+import {
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makePolicyInput,
+  readInvalidFields,
+} from '../support/console.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -26,9 +32,9 @@ const ids = (able: Able[]): string[] => able.map(({ principal }) => principal.id
 /** A user in groups with these policies. */
 async function aUserWith(...policyIds: string[]): Promise<{ id: string; as: Caller; groupId: string }> {
   const user = await aUser(company, { can: [] });
-  const group = await aConsoleGroup(company);
+  const group = await createConsoleGroup(company);
   for (const id of policyIds) await must(company.as.post(`/v1/groups/${group._id}/policies/${id}`));
-  await enter(company, user.id, group._id);
+  await addToGroups(company, user.id, group._id);
   return { ...user, groupId: group._id };
 }
 
@@ -44,8 +50,8 @@ describe('the list of who can do something', () => {
       company.as.post('/v1/users/invite', { json: { email: 'who@example.com', group_ids: [able.groupId] } }),
     );
     const byRole = await aUser(company, { can: [] });
-    const legacy = await aConsoleGroup(company, { roles: [{ name: 'R', target: 'concepts', actions: ['read'] }] });
-    await enter(company, byRole.id, legacy._id);
+    const legacy = await createConsoleGroup(company, { roles: [{ name: 'R', target: 'concepts', actions: ['read'] }] });
+    await addToGroups(company, byRole.id, legacy._id);
     const robot = await aServiceAccountThat(company, allow('concepts:*'));
     const found = await whoCan('concepts:list');
     expect(ids(found)).toEqual(expect.arrayContaining([company.owner.id, able.id, byRole.id, robot.id]));
@@ -88,17 +94,17 @@ describe('the list of who can do something', () => {
 
   it('is decided by a Deny before an Allow, and by an Allow before legacy roles and permissions', async () => {
     const layers = {
-      permission: await aConsoleGroup(company, {
+      permission: await createConsoleGroup(company, {
         permissionIds: [
-          await aPermission(company, {
+          await createPermission(company, {
             target: { company_id: company.id, service_name: 'ontology' },
             actions: ['delete'],
           }),
         ],
       }),
-      role: await aConsoleGroup(company, { roles: [{ name: 'R', target: 'ontology', actions: ['delete'] }] }),
-      allow: await aConsoleGroup(company),
-      deny: await aConsoleGroup(company),
+      role: await createConsoleGroup(company, { roles: [{ name: 'R', target: 'ontology', actions: ['delete'] }] }),
+      allow: await createConsoleGroup(company),
+      deny: await createConsoleGroup(company),
     };
     for (const [group, statement] of [
       [layers.allow, allow('ontology:delete')],
@@ -113,7 +119,7 @@ describe('the list of who can do something', () => {
       [[permission, role, allowing, denying], undefined],
     ] as const) {
       const { id } = await aUser(company, { can: [] });
-      await enter(company, id, ...groups.map(({ _id }) => _id));
+      await addToGroups(company, id, ...groups.map(({ _id }) => _id));
       const told = (await whoCan('ontology:delete')).find(({ principal }) => principal.id === id)?.decided_by;
       if (decidedBy) expect(told).toMatchObject(decidedBy);
       else expect(told).toBeUndefined();
@@ -173,12 +179,12 @@ describe('the list of who can do something', () => {
     const user = await aUserWith(await aPolicy(company, [allow('ontology:list')]));
     const statements = [allow('policies:list'), { ...deny('users:get'), resources: [`arn:svc:users::*/${user.id}`] }];
     const { id } = await aUser(company, { can: [] });
-    await enter(company, id, await aGroup(company, await aPolicy(company, statements)));
+    await addToGroups(company, id, await aGroup(company, await aPolicy(company, statements)));
     expect(ids(await whoCan('ontology:list'))).toContain(user.id);
     const watcher = await aUser(company, { can: ['policies:list'] });
-    const hiding = await aConsoleGroup(company);
+    const hiding = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${hiding._id}/policies/${await aPolicy(company, statements)}`));
-    await enter(company, watcher.id, hiding._id);
+    await addToGroups(company, watcher.id, hiding._id);
     expect(ids(await whoCan('ontology:list', '*', watcher.as))).not.toContain(user.id);
   });
 
@@ -187,16 +193,16 @@ describe('the list of who can do something', () => {
     const json = { action: 'users:list', resource: '*' };
     expect((await as.post('/v1/policies/who-can', { json })).status).toBe(403);
     const wrong = await company.as.post('/v1/policies/who-can', { json: { ...json, resource: 'users' } });
-    expect(fieldsOf(wrong)).toEqual([422, 'VALIDATION_ERROR', 'resource']);
+    expect(readInvalidFields(wrong)).toEqual([422, 'VALIDATION_ERROR', 'resource']);
     const unknown = await company.as.post('/v1/policies/who-can', { json: { ...json, action: 'users:fly' } });
-    expect(fieldsOf(unknown)).toEqual([422, 'VALIDATION_ERROR', 'action']);
+    expect(readInvalidFields(unknown)).toEqual([422, 'VALIDATION_ERROR', 'action']);
   });
 });
 
 describe('a comparison of policy documents', () => {
   const compare = (before: object[], after: object[]) =>
     company.as.post('/v1/policies/compare', { json: { before: { documents: before }, after: { documents: after } } });
-  const documentOf = (...statements: Parameters<typeof policyInput>[0]) => policyInput(statements).document;
+  const documentOf = (...statements: Parameters<typeof makePolicyInput>[0]) => makePolicyInput(statements).document;
 
   it('finds two spellings of the same access equal', async () => {
     const arn = `arn:svc:users::${company.id}:user/`;

@@ -4,7 +4,7 @@ import { isOrdered, judgeCondition } from '../../src/modules/schedules/condition
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { mailsTo } from '../support/mail.ts';
+import { listMailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -158,7 +158,7 @@ describe('an alert by mail', () => {
     await sql('SELECT 4 AS left_over');
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
     expect(countTo(email)).toBe(1);
-    expect(mailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
+    expect(listMailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
   });
 
   it('about a changed value is sent once for each change', async () => {

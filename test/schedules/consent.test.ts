@@ -3,12 +3,12 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { aContext, anOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { EMAIL, linkIn, mailTo, whileMailIsRefused } from '../support/mail.ts';
-import { countOf, overtaken } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { EMAIL, readLink, readNewestMail, whileMailIsRefused } from '../support/mail.ts';
+import { countRows, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
 import {
   aHeldQueue,
@@ -60,11 +60,11 @@ describe('an outside address that has not agreed to scheduled mails', () => {
       expect(await run(each)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['not_agreed'] });
     }
     expect(countTo(email)).toBe(1);
-    const { subject, text, html, headers } = mailTo(email);
+    const { subject, text, html, headers } = readNewestMail(email);
     expect(subject).toMatch(/^Would you like to get mails from Company/);
     // Nothing that the maker of the schedule has written.
     for (const part of [subject, text, html]) expect(part).not.toMatch(/evil|Prizes|Win at/);
-    expect(linkIn(mailTo(email)).href).toMatch(/^https:\/\/api\.test\/mail-consent\/[\w-]{90,120}$/);
+    expect(readLink(readNewestMail(email)).href).toMatch(/^https:\/\/api\.test\/mail-consent\/[\w-]{90,120}$/);
     expect(headers?.['List-Unsubscribe']).toMatch(/^<https:\/\/api\.test\/unsubscribe\/[\w-]{90,120}>$/);
     expect(headers?.['List-Unsubscribe-Post']).toBe('List-Unsubscribe=One-Click');
   });
@@ -80,7 +80,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
   it('agrees by a plain HTML form, and not by opening its page', async () => {
     const email = await aStranger();
     const schedule = await scheduleTo(email);
-    const { pathname } = linkIn(mailTo(email));
+    const { pathname } = readLink(readNewestMail(email));
     const { status, headers, body } = await call('GET', `${pathname}?locale=pt-BR`);
     expect([status, headers.get('content-language')]).toEqual([200, 'pt-BR']);
     expect(headers.get('content-security-policy')).toContain("form-action 'self'; frame-ancestors 'none'");
@@ -108,7 +108,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
   ])('can refuse for good by %s', async (_what, refuse) => {
     const email = await aStranger();
     const schedule = await scheduleTo(email);
-    const { pathname } = linkIn(mailTo(email));
+    const { pathname } = readLink(readNewestMail(email));
     expect((await refuse(pathname)).status).toBe(200);
     expect((await press(pathname)).status).toBe(404);
     expect(await run(schedule)).toMatchObject({ sent: 0, skipped: 0 });
@@ -120,17 +120,17 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     const email = await aStranger();
     const tried = await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => scheduleTo(email));
     expect([tried, countTo(email)]).toEqual([1, 0]);
-    later(2 * 60_000);
+    advanceClock(2 * 60_000);
     await runScheduled();
     expect(countTo(email)).toBe(1);
-    later(HOUR);
+    advanceClock(HOUR);
     await runScheduled();
     expect(countTo(email)).toBe(1);
   });
 
   it('is asked once where two schedules are made at the same time', async () => {
     const email = await aStranger();
-    await overtaken(
+    await sendOvertaken(
       /^insert into "mail_consents"/,
       () => scheduleTo(email),
       (changed) =>
@@ -149,7 +149,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
       [signsIn, 'agreed_at'],
       [refuses, 'ended_at'],
     ] as const) {
-      await overtaken(
+      await sendOvertaken(
         /^insert into "mail_consents"/,
         () => answer(email, what),
         (changed) =>
@@ -179,10 +179,10 @@ describe('an outside address that has not agreed to scheduled mails', () => {
   it('agrees to nothing by a token that was changed or is for unsubscribing', async () => {
     const email = await aStranger();
     await scheduleTo(email);
-    const { pathname } = linkIn(mailTo(email));
+    const { pathname } = readLink(readNewestMail(email));
     const owners = await aSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
     await run(owners);
-    const [, token = ''] = /\/unsubscribe\/([\w-]+)/.exec(mailTo(company.owner.email).text) ?? [];
+    const [, token = ''] = /\/unsubscribe\/([\w-]+)/.exec(readNewestMail(company.owner.email).text) ?? [];
     for (const each of [`${pathname}A`, `/mail-consent/${token}`, '/mail-consent/none']) {
       expect([each, (await press(each)).status]).toEqual([each, 404]);
       expect((await call('GET', each)).body).not.toContain('<form');
@@ -222,7 +222,7 @@ describe('an outside address that agreed to scheduled mails', () => {
     expect((await run(await scheduleTo(email))).sent).toBe(1);
     // What is not counted any more is forgotten.
     await runScheduled();
-    expect(await countOf('scheduled_mails where email = ?', email)).toBe(1);
+    expect(await countRows('scheduled_mails where email = ?', email)).toBe(1);
   });
 
   it('gets at most fifty a day, too, if runs of two companies send at the same time', async () => {
@@ -236,14 +236,14 @@ describe('an outside address that agreed to scheduled mails', () => {
     const { _id } = await aSchedule(other.as, theirs, { recipients: [{ email }] });
     const queue = aHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${mine._id}/run`, { env: queue.env }));
-    await overtaken(
+    await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await runNow(other.as, _id)).last_run.sent).toBe(1),
-      (changed) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...changed }),
+      (changed) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...changed }),
     );
     expect(countTo(email)).toBe(1);
     // What was not sent does not count.
-    expect(await countOf('scheduled_mails where email = ?', email)).toBe(50);
+    expect(await countRows('scheduled_mails where email = ?', email)).toBe(50);
     const { last_run } = await must(company.as.get(`${SCHEDULES_PATH}/${mine._id}`));
     expect(last_run).toMatchObject({ sent: 0, skipped: 1, problems: ['too_many_mails'] });
   });
@@ -256,7 +256,7 @@ describe('an outside address that agreed to scheduled mails', () => {
     const queue = aHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
-    later(2 * 60_000);
+    advanceClock(2 * 60_000);
     await deliverHeld(queue);
     expect(countTo(email)).toBe(1);
   });
@@ -270,11 +270,11 @@ describe('an outside address that agreed to scheduled mails', () => {
       recipients: [{ email }, { user_id: id }],
     });
     expect((await run(schedule)).sent).toBe(2);
-    const { subject, text, html } = mailTo(email);
+    const { subject, text, html } = readNewestMail(email);
     for (const part of [subject, text, html]) expect(part).not.toMatch(/evil\.example/i);
     expect(text).toContain('PRIZES AT …\n');
     expect(text).toContain('visit evil example\n');
     expect(text).toContain('see evil example now\n');
-    expect(mailTo(inside).text).toContain('see evil.example now\n');
+    expect(readNewestMail(inside).text).toContain('see evil.example now\n');
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTimeZone } from '../../src/kernel/time-zones.ts';
-import { cronProblem, nextOccurrence } from '../../src/modules/schedules/cron.ts';
+import { findCronProblem, findNextOccurrence } from '../../src/modules/schedules/cron.ts';
 import { explainField } from '../../src/texts/errors/say.ts';
 
 const NOW = Date.UTC(2026, 10, 23, 8);
@@ -10,7 +10,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const times = (cron: string, timeZone: string, from: string, count: number): (string | undefined)[] => {
   let at: number | null = Date.parse(from);
   return Array.from({ length: count }, () => {
-    at = at === null ? null : nextOccurrence({ cron, timeZone }, at);
+    at = at === null ? null : findNextOccurrence({ cron, timeZone }, at);
     return at === null ? undefined : new Date(at).toISOString().slice(0, 16);
   });
 };
@@ -74,8 +74,8 @@ describe('the times of a schedule', () => {
 
   it('are strictly after the given moment, however near', () => {
     const at = Date.parse('2026-11-23T10:15:00.000Z');
-    expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);
-    expect(nextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at)).toBe(at + 15 * 60_000);
+    expect(findNextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);
+    expect(findNextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at)).toBe(at + 15 * 60_000);
   });
 });
 
@@ -94,7 +94,7 @@ describe('a cron expression', () => {
     '0,50 0,23 1 * *',
     '5-59/15 * * * *',
   ])('is accepted: %s', (cron) => {
-    expect(cronProblem(cron, NOW)).toBeUndefined();
+    expect(findCronProblem(cron, NOW)).toBeUndefined();
   });
 
   it.each([
@@ -140,7 +140,7 @@ describe('a cron expression', () => {
     ['0,50 0,23 15,16 * *', 'at least 15 minutes'],
     ['0,50 0,23 28,29,1 2,3 *', 'at least 15 minutes'],
   ])('is refused: %j', (cron, problem) => {
-    expect(cronProblem(cron, NOW)).toContain(problem);
+    expect(findCronProblem(cron, NOW)).toContain(problem);
   });
 
   it.each([
@@ -153,7 +153,7 @@ describe('a cron expression', () => {
     ],
     ['0 8 * * 5-1', 'es', 'no puede tener "5-1": termina antes de empezar'],
   ] as const)('is refused in the language that was asked for: %s', (cron, language, message) => {
-    expect(explainField(cronProblem(cron, NOW) as string, language).message).toBe(message);
+    expect(explainField(findCronProblem(cron, NOW) as string, language).message).toBe(message);
   });
 
   it('is refused, or read without an error, whatever its characters are', () => {
@@ -163,8 +163,8 @@ describe('a cron expression', () => {
     fc.assert(
       fc.property(fc.nat(4), field, (at, sent) => {
         const cron = ['0', '0', '1', '1', '1'].with(at, sent).join(' ');
-        const problem = cronProblem(cron, NOW);
-        expect(problem ?? nextOccurrence({ cron, timeZone: 'UTC' }, NOW)).toBeTruthy();
+        const problem = findCronProblem(cron, NOW);
+        expect(problem ?? findNextOccurrence({ cron, timeZone: 'UTC' }, NOW)).toBeTruthy();
       }),
     );
   });
@@ -173,12 +173,12 @@ describe('a cron expression', () => {
   it.each(['*/15 * * * *', '0 0 31 2,4,6,9,11 *', '0,50 0,23 29 2 *', '0 8 29 2 */7'])(
     'is validated by a search that ends, however rare its times are: %s',
     (cron) => {
-      expect([undefined, 'never occurs']).toContain(cronProblem(cron, NOW));
+      expect([undefined, 'never occurs']).toContain(findCronProblem(cron, NOW));
     },
   );
 
   it('has a next occurrence even if that is years away', () => {
-    expect(nextOccurrence({ cron: '0 0 29 2 +MON', timeZone: 'UTC' }, NOW)).toBeGreaterThan(NOW + 365 * DAY);
+    expect(findNextOccurrence({ cron: '0 0 29 2 +MON', timeZone: 'UTC' }, NOW)).toBeGreaterThan(NOW + 365 * DAY);
   });
 });
 

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
-import { resetClock, standAt } from '../support/clock.ts';
-import { countedD1 } from '../support/counted.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { aHeldQueue, type HeldQueue } from './support.ts';
 
 /** A minute in which these schedules are due, and nobody else's. */
@@ -29,7 +29,7 @@ async function store(start: string, perCompany: number[], cron = '0 8 * * *'): P
 /** The scheduled run's part, counted. */
 async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: HeldQueue; calls: number }> {
   const queue = aHeldQueue();
-  const counted = countedD1();
+  const counted = createCountingD1();
   const origin = {
     env: { ...env, ...queue.env, ...counted.env, ...changed } as never,
     waitUntil: () => {},
@@ -56,10 +56,10 @@ describe('ten thousand schedules that are due in one minute', () => {
   it('are enqueued in a few transactions, each occurrence once', async () => {
     const COMPANIES = 1000;
     await store('a0', Array<number>(COMPANIES).fill(10));
-    standAt(DUE + 1000);
+    stopClockAt(DUE + 1000);
     const { queue, calls } = await hand();
-    expect(await countOf(`schedule_runs where status = 'queued' and occurrence = ?`, DUE)).toBe(10_000);
-    expect(await countOf('schedule_runs')).toBe(10_000);
+    expect(await countRows(`schedule_runs where status = 'queued' and occurrence = ?`, DUE)).toBe(10_000);
+    expect(await countRows('schedule_runs')).toBe(10_000);
     // One read and one unit of work for a thousand, and a last look.
     expect(calls).toBe(21);
     // Each company has its runs done by four messages side by side.
@@ -70,8 +70,8 @@ describe('ten thousand schedules that are due in one minute', () => {
 
     const again = await hand();
     expect([again.queue.messages, again.calls]).toEqual([[], 1]);
-    expect(await countOf('schedule_runs')).toBe(10_000);
-    const next = await rowOf<{ at: number; kinds: number }>(
+    expect(await countRows('schedule_runs')).toBe(10_000);
+    const next = await selectRow<{ at: number; kinds: number }>(
       'select min(next_run_at) as at, count(distinct next_run_at) as kinds from schedules',
     );
     // At eight in the morning there.
@@ -80,10 +80,10 @@ describe('ten thousand schedules that are due in one minute', () => {
 
   it('of one company do not delay those of others', async () => {
     await store('a0', [9_000, ...Array<number>(1000).fill(1)]);
-    standAt(DUE + 1000);
+    stopClockAt(DUE + 1000);
     const { queue, calls } = await hand();
     expect(calls).toBe(21);
-    expect(await countOf('schedule_runs')).toBe(10_000);
+    expect(await countRows('schedule_runs')).toBe(10_000);
     const order = companiesOf(queue);
     expect(order.filter((id) => id === companyId(0))).toHaveLength(4);
     expect(new Set(order).size).toBe(1001);
@@ -122,24 +122,24 @@ function lastStart(
 describe('an occurrence of a schedule', () => {
   it('is enqueued once, by whichever of two concurrent cron runs', async () => {
     await store('a1', [3, 2]);
-    standAt(DUE);
-    const outcome = await overtaken(
+    stopClockAt(DUE);
+    const outcome = await sendOvertaken(
       /^insert into "schedule_runs"/,
       () => hand(),
       (changed) => hand(changed),
     );
     expect(outcome.queue.messages).toEqual([]);
-    expect(await countOf('schedule_runs')).toBe(5);
+    expect(await countRows('schedule_runs')).toBe(5);
     // By a clock that is behind, a change of the schedule makes it come again.
     await env.CONTROL_DB.prepare('update schedules set next_run_at = ?').bind(DUE).run();
     expect((await hand()).queue.messages).toEqual([]);
-    expect(await countOf('schedule_runs')).toBe(5);
+    expect(await countRows('schedule_runs')).toBe(5);
   });
 
   it('is not enqueued if its schedule is paused meanwhile', async () => {
     await store('a2', [2]);
-    standAt(DUE);
-    await overtaken(
+    stopClockAt(DUE);
+    await sendOvertaken(
       /^insert into "schedule_runs"/,
       () =>
         env.CONTROL_DB.prepare(`update schedules set status = 'paused', next_run_at = null where id = ?`)
@@ -147,8 +147,10 @@ describe('an occurrence of a schedule', () => {
           .run(),
       (changed) => hand(changed),
     );
-    expect(await countOf('schedule_runs')).toBe(1);
-    expect(await rowOf('select next_run_at from schedules where id = ?', hex('a2', 0))).toEqual({ next_run_at: null });
+    expect(await countRows('schedule_runs')).toBe(1);
+    expect(await selectRow('select next_run_at from schedules where id = ?', hex('a2', 0))).toEqual({
+      next_run_at: null,
+    });
   });
 
   it('comes at least 15 minutes after the one before, also when the clock changes', async () => {
@@ -158,18 +160,20 @@ describe('an occurrence of a schedule', () => {
     await env.CONTROL_DB.prepare(`update schedules set next_run_at = ?, time_zone = 'America/New_York'`)
       .bind(gap)
       .run();
-    standAt(gap);
+    stopClockAt(gap);
     await hand();
-    const next = (await rowOf<{ next_run_at: number }>('select next_run_at from schedules'))?.next_run_at as number;
+    const next = (await selectRow<{ next_run_at: number }>('select next_run_at from schedules'))?.next_run_at as number;
     expect(next - gap).toBeGreaterThanOrEqual(15 * 60_000);
   });
 
   it('without a valid cron expression does not keep others from being enqueued', async () => {
     await store('a4', [1], 'no cron');
     await store('a5', [1]);
-    standAt(DUE);
+    stopClockAt(DUE);
     const { queue } = await hand();
     expect(queue.messages).toHaveLength(2);
-    expect(await rowOf('select next_run_at from schedules where id = ?', hex('a4', 0))).toEqual({ next_run_at: null });
+    expect(await selectRow('select next_run_at from schedules where id = ?', hex('a4', 0))).toEqual({
+      next_run_at: null,
+    });
   });
 });

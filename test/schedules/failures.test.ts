@@ -1,13 +1,13 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { EMAIL, mailTo, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
-import { failingAt } from '../support/outage.ts';
-import { countOf, overtaken, rivalBefore, rowOf } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { EMAIL, readNewestMail, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
+import { createFailingEnv } from '../support/outage.ts';
+import { countRows, createRivalEnv, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { aHeldQueue, aSchedule, countTo, deliverHeld, type HeldQueue, runNow, SCHEDULES_PATH } from './support.ts';
 
@@ -31,7 +31,10 @@ const aReader = () =>
     can: ['dashboards:get', 'visualizations:execute', 'dashboards:schedule', 'visualizations:schedule'],
   });
 const ofRun = (id: string) =>
-  rowOf<{ status: string; attempt: number; due_at: number }>('select * from schedule_runs where schedule_id = ?', id);
+  selectRow<{ status: string; attempt: number; due_at: number }>(
+    'select * from schedule_runs where schedule_id = ?',
+    id,
+  );
 
 /** A run by hand whose message waits in a queue. */
 async function aWaitingRun(schedule: Made): Promise<HeldQueue> {
@@ -56,7 +59,7 @@ describe('three failed runs of a schedule in a row', () => {
     expect(countTo(maker.email)).toBe(0);
     expect(await runNow(company.as, schedule._id)).toMatchObject({ status: 'paused', next_run_at: null });
     expect([countTo(maker.email), countTo(company.owner.email)]).toEqual([1, before]);
-    const { subject, text } = mailTo(maker.email);
+    const { subject, text } = readNewestMail(maker.email);
     expect(subject).toMatch(/^“Broken” is paused: Company/);
     expect(text).toContain('failed three times in a row');
     expect(text).toContain('What it sends could not be computed.');
@@ -79,8 +82,8 @@ describe('three failed runs of a schedule in a row', () => {
     await sql('SELECT 1 / (1 - 1) AS one');
     expect((await runNow(company.as, schedule._id)).status).toBe('active');
     await target(failing._id);
-    later(11 * MINUTE);
-    await rowOf('delete from schedule_runs where schedule_id = ? returning id', schedule._id);
+    advanceClock(11 * MINUTE);
+    await selectRow('delete from schedule_runs where schedule_id = ? returning id', schedule._id);
     resetClock();
     await runNow(company.as, schedule._id);
     expect((await runNow(company.as, schedule._id)).status).toBe('active');
@@ -103,7 +106,7 @@ describe('three failed runs of a schedule in a row', () => {
     for (let run = 0; run < 2; run += 1) await runNow(company.as, schedule._id);
     await whileMailIsDown(() => runNow(company.as, schedule._id));
     expect(countTo(maker.email)).toBe(0);
-    later(2 * MINUTE);
+    advanceClock(2 * MINUTE);
     await runScheduled(aHeldQueue().env);
     expect(countTo(maker.email)).toBe(1);
   });
@@ -127,10 +130,10 @@ describe('a deletion before or during a run', () => {
     const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = await aWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
-    await overtaken(
+    await sendOvertaken(
       /^select .* from "dashboards"/,
       () => must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`)),
-      (env) => deliver(message, { ...queue.env, EMAIL, ...env }),
+      (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(0);
   });
@@ -140,10 +143,10 @@ describe('a deletion before or during a run', () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const queue = await aWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
-    await overtaken(
+    await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       () => must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`)),
-      (env) => deliver(message, { ...queue.env, EMAIL, ...env }),
+      (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(0);
     expect(await ofRun(schedule._id)).toBeNull();
@@ -191,7 +194,7 @@ describe('a scheduled mail that the mail service', () => {
       null,
     ]);
     expect(queue.delays).toEqual([60]);
-    later(MINUTE);
+    advanceClock(MINUTE);
     await deliverHeld(queue);
     resetClock();
     expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
@@ -204,7 +207,7 @@ describe('a scheduled mail that the mail service', () => {
     const queue = await aWaitingRun(schedule);
     const tries = await whileMailIsRefused('E_DAILY_LIMIT_EXCEEDED', async () => {
       for (let at = 0; at < 5; at += 1) {
-        later(at * 5 * MINUTE);
+        advanceClock(at * 5 * MINUTE);
         await deliverHeld(queue);
       }
     });
@@ -244,9 +247,9 @@ describe('an interrupted attempt of a scheduled run', () => {
     const [first, second] = [await aReader(), await aReader()];
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
     const queue = await aWaitingRun(schedule);
-    await deliverHeld(queue, failingAt(SENT));
+    await deliverHeld(queue, createFailingEnv(SENT));
     expect([countTo(first.email), countTo(second.email)]).toEqual([1, 0]);
-    later(MINUTE);
+    advanceClock(MINUTE);
     await deliverHeld(queue);
     resetClock();
     expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
@@ -266,11 +269,11 @@ describe('an interrupted attempt of a scheduled run', () => {
     const own = () => queue.messages.filter(({ companyId }) => companyId === company.id).length;
     await runScheduled(queue.env);
     expect(own()).toBe(0);
-    later(3 * MINUTE);
+    advanceClock(3 * MINUTE);
     await runScheduled(queue.env);
     expect(own()).toBe(1);
     // While somebody is at one of the company's runs, that is not needed.
-    await rowOf(
+    await selectRow(
       `update schedule_runs set status = 'running', due_at = ? where schedule_id = ? returning id`,
       Date.now() + HOUR,
       schedule._id,
@@ -278,12 +281,12 @@ describe('an interrupted attempt of a scheduled run', () => {
     const other = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
     resetClock();
     await aWaitingRun(other);
-    later(6 * MINUTE);
+    advanceClock(6 * MINUTE);
     await runScheduled(queue.env);
     expect(own()).toBe(1);
     await deliverHeld(queue);
     expect(countTo(email)).toBe(1);
-    later(2 * HOUR);
+    advanceClock(2 * HOUR);
     await runScheduled(queue.env);
     await deliverHeld(queue);
     expect(countTo(email)).toBe(2);
@@ -292,9 +295,9 @@ describe('an interrupted attempt of a scheduled run', () => {
   it('that is the third in a row makes the run fail', async () => {
     const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
     const queue = await aWaitingRun(schedule);
-    const away = failingAt(/^update "schedule_runs" set "due_at" = \?/);
+    const away = createFailingEnv(/^update "schedule_runs" set "due_at" = \?/);
     for (let at = 0; at < 3; at += 1) {
-      later(at * 5 * MINUTE);
+      advanceClock(at * 5 * MINUTE);
       await deliverHeld(queue, away);
     }
     resetClock();
@@ -306,12 +309,12 @@ describe('an interrupted attempt of a scheduled run', () => {
     const queue = await aWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
     let left: Awaited<ReturnType<typeof ofRun>> = null;
-    const { env, hasRun } = rivalBefore(pattern, async () => {
-      await rowOf('update schedule_runs set due_at = 0 where schedule_id = ? returning id', schedule._id);
-      await deliver(message, { ...queue.env, EMAIL });
+    const { env, hasRun } = createRivalEnv(pattern, async () => {
+      await selectRow('update schedule_runs set due_at = 0 where schedule_id = ? returning id', schedule._id);
+      await deliverMessage(message, { ...queue.env, EMAIL });
       left = await ofRun(schedule._id);
     });
-    await deliver(message, { ...queue.env, EMAIL, ...changed, ...env });
+    await deliverMessage(message, { ...queue.env, EMAIL, ...changed, ...env });
     expect([hasRun(), left]).toEqual([true, expect.objectContaining({ status: 'ended', attempt: 2 })]);
     expect(await ofRun(schedule._id)).toEqual(left);
   };
@@ -338,7 +341,7 @@ describe('an interrupted attempt of a scheduled run', () => {
   it('that resumes at its end does not count the failure twice', async () => {
     const schedule = await aSchedule(company.as, failing, { recipients: [{ user_id: company.owner.id }] });
     await overtakenAt(/^update "schedule_runs" set "status" = \? where/, schedule);
-    expect(await rowOf('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
+    expect(await selectRow('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
   });
 });
 
@@ -351,14 +354,14 @@ describe('the record of a scheduled run', () => {
     const { last_run: sent } = await runNow(company.as, schedule._id);
     await aWaitingRun(schedule);
     const counts = async () => [
-      await countOf('schedule_runs where schedule_id = ?', schedule._id),
-      await countOf('schedule_deliveries where run_id = ?', sent.id),
+      await countRows('schedule_runs where schedule_id = ?', schedule._id),
+      await countRows('schedule_deliveries where run_id = ?', sent.id),
     ];
     expect(await counts()).toEqual([2, 1]);
-    later(6 * 24 * HOUR);
+    advanceClock(6 * 24 * HOUR);
     await runScheduled(aHeldQueue().env);
     expect(await counts()).toEqual([2, 1]);
-    later(8 * 24 * HOUR);
+    advanceClock(8 * 24 * HOUR);
     await runScheduled(aHeldQueue().env);
     // Nobody has done the other one.
     expect(await counts()).toEqual([1, 0]);
@@ -375,7 +378,7 @@ describe('a manual run of a schedule', () => {
     const run = (sending = {}) => company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env, ...sending });
     for (let at = 0; at < 5; at += 1) {
       expect((await run()).status).toBe(202);
-      later(at + 1);
+      advanceClock(at + 1);
     }
     const refused = await run({ headers });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '120']);
@@ -385,7 +388,7 @@ describe('a manual run of a schedule', () => {
         'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again in 120 seconds.',
       details: { field: null, reason: 'schedule.too_many_runs' },
     });
-    await rowOf(
+    await selectRow(
       'update schedule_runs set occurrence = occurrence - ? where schedule_id = ? returning id',
       10 * MINUTE,
       schedule._id,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH } from '../visualizations/support.ts';
@@ -22,13 +22,13 @@ const pathOf = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
 describe('a schedule', () => {
   it('is not made for a dashboard that is deleted meanwhile', async () => {
     const target = await aDashboard(company.as, [chart]);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       INSERT,
       () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.post(SCHEDULES_PATH, { json: scheduleOf(target, { recipients: [me] }), env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
-    expect(await rowOf('select id from schedules where target_id = ?', target._id)).toBeNull();
+    expect(await selectRow('select id from schedules where target_id = ?', target._id)).toBeNull();
   });
 
   it('is not changed to a dashboard that is deleted meanwhile', async () => {
@@ -36,7 +36,7 @@ describe('a schedule', () => {
     const target = await aDashboard(company.as, [chart]);
     const other = await aUser(company);
     const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       UPDATE,
       () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.put(pathOf(schedule), { json, env }),
@@ -48,7 +48,7 @@ describe('a schedule', () => {
   it('keeps what others change meanwhile', async () => {
     const schedule = await aSchedule(company.as, chart, { recipients: [me] });
     const other = await aUser(company);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       UPDATE,
       () =>
         must(company.as.put(pathOf(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } })),
@@ -62,7 +62,7 @@ describe('a schedule', () => {
     const on = [`arn:svc:visualizations::${company.id}:visualization/${chart._id}`];
     const { as, id } = await aUser(company, { can: ['visualizations:schedule'], on });
     const schedule = await aSchedule(as, chart, { recipients: [me] });
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       UPDATE,
       () => must(company.as.put(pathOf(schedule), { json: { target_id: theirs._id } })),
       (env) => as.put(pathOf(schedule), { json: { recipients: [{ user_id: id }] }, env }),
@@ -74,7 +74,7 @@ describe('a schedule', () => {
   it('that is deleted meanwhile is not run', async () => {
     const schedule = await aSchedule(company.as, chart, { recipients: [me] });
     const queue = aHeldQueue();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^insert into "schedule_runs"/,
       () => must(company.as.delete(pathOf(schedule))),
       (env) => company.as.post(`${pathOf(schedule)}/run`, { env: { ...queue.env, ...env } }),

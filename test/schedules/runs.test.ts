@@ -4,12 +4,12 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { later, resetClock, runScheduled, standAt } from '../support/clock.ts';
-import { EMAIL, mailTo } from '../support/mail.ts';
-import { rowOf } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
+import { EMAIL, readNewestMail } from '../support/mail.ts';
+import { selectRow } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
 import {
   aHeldQueue,
@@ -56,7 +56,7 @@ afterEach(resetClock);
 
 const HOUR = 60 * 60 * 1000;
 const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
-const newest = (email: string): Taken => mailTo(email) as Taken;
+const newest = (email: string): Taken => readNewestMail(email) as Taken;
 
 let addresses = 0;
 /** An address that is a member of a new context of the dashboard. */
@@ -390,11 +390,11 @@ describe('an occurrence of a schedule', () => {
       time_zone: 'UTC',
     });
     const due = Date.parse(schedule.next_run_at);
-    standAt(due - 1);
+    stopClockAt(due - 1);
     await runDue();
     expect(countTo(email)).toBe(0);
     // However many were missed, it comes once.
-    standAt(due + HOUR);
+    stopClockAt(due + HOUR);
     await runDue();
     await runDue();
     expect(countTo(email)).toBe(1);
@@ -402,7 +402,7 @@ describe('an occurrence of a schedule', () => {
     const { last_run, next_run_at } = await get(schedule);
     expect(last_run).toMatchObject({ kind: 'scheduled', status: 'done', occurrence: schedule.next_run_at, sent: 1 });
     expect(Date.parse(next_run_at)).toBe(due + 1.5 * HOUR);
-    standAt(due + 1.5 * HOUR);
+    stopClockAt(due + 1.5 * HOUR);
     await runDue();
     expect(countTo(email)).toBe(2);
   });
@@ -428,13 +428,13 @@ describe('an occurrence of a schedule', () => {
     const pausedLater = await make();
     const gone = await make();
     const due = Date.parse(gone.next_run_at);
-    standAt(due);
+    stopClockAt(due);
     const queue = aHeldQueue();
     await runScheduled(queue.env);
     resetClock();
     await must(company.as.put(`${SCHEDULES_PATH}/${pausedLater._id}`, { json: { status: 'paused' } }));
     await must(company.as.delete(`${SCHEDULES_PATH}/${gone._id}`));
-    standAt(due + 1);
+    stopClockAt(due + 1);
     await deliverHeld(queue);
     expect(countTo(email)).toBe(0);
     resetClock();
@@ -450,11 +450,14 @@ describe('an occurrence of a schedule', () => {
     await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     const [message] = queue.messages as [JobMessage];
     // In whatever order they come: those that decide are brought about in failures.test.ts.
-    await Promise.all([deliver(message, { ...queue.env, EMAIL }), deliver(message, { ...queue.env, EMAIL })]);
-    later(10 * 60_000);
-    await deliver(message, { ...queue.env, EMAIL });
+    await Promise.all([
+      deliverMessage(message, { ...queue.env, EMAIL }),
+      deliverMessage(message, { ...queue.env, EMAIL }),
+    ]);
+    advanceClock(10 * 60_000);
+    await deliverMessage(message, { ...queue.env, EMAIL });
     expect(countTo(email)).toBe(1);
-    expect(await rowOf('select status, attempt from schedule_runs where schedule_id = ?', schedule._id)).toEqual({
+    expect(await selectRow('select status, attempt from schedule_runs where schedule_id = ?', schedule._id)).toEqual({
       status: 'ended',
       attempt: 1,
     });

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, dashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { fieldsOf, NOBODY } from '../support/console.ts';
-import { rowOf } from '../support/rival.ts';
+import { readInvalidFields, UNKNOWN_ID } from '../support/console.ts';
+import { selectRow } from '../support/rival.ts';
 import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -135,7 +135,7 @@ describe('a schedule', () => {
     ['a recipient with both user and address', () => ({ recipients: [{ ...me, email: 'a@x.test' }] }), 'recipients.0'],
     ['a recipient with an unknown field', () => ({ recipients: [{ ...me, name: 'Ina' }] }), 'recipients.0.name'],
     ['a recipient with an invalid address', () => ({ recipients: [{ email: 'nobody' }] }), 'recipients.0.email'],
-    ['a user who does not exist', () => ({ recipients: [{ user_id: NOBODY }] }), 'recipients.0.user_id'],
+    ['a user who does not exist', () => ({ recipients: [{ user_id: UNKNOWN_ID }] }), 'recipients.0.user_id'],
     ['an address that may not see it', () => ({ recipients: [me, { email: 'a@x.test' }] }), 'recipients.1.email'],
     ['an unknown format', () => ({ format: 'pdf' }), 'format'],
     ['an unknown status', () => ({ status: 'inactive' }), 'status'],
@@ -143,22 +143,22 @@ describe('a schedule', () => {
     ['a comparison without a value', () => condition({ value: null }), 'condition.value'],
     ['a value for the operator changed', () => condition({ op: 'changed' }), 'condition.value'],
     ['a list as the value of a comparison', () => condition({ value: [1] }), 'condition.value'],
-    ['a condition on another chart', () => condition({ visualization_id: NOBODY }), 'condition.visualization_id'],
+    ['a condition on another chart', () => condition({ visualization_id: UNKNOWN_ID }), 'condition.visualization_id'],
   ])('is refused with %s', async (_name, wrong, field) => {
-    expect(fieldsOf(await post(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await post(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it('sends only dashboards and visualizations of its own company, to its own users', async () => {
     const stranger = await aCompany();
     const foreign = await aVisualization(stranger.as, 'SELECT 1 AS one');
-    for (const target_id of [NOBODY, foreign._id, 'no-id']) {
+    for (const target_id of [UNKNOWN_ID, foreign._id, 'no-id']) {
       const one = await post({ target_type: 'visualization', target_id });
       expect([one.status, one.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
       const other = await post({ target_id });
       expect([other.status, other.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     }
     const { user_id } = { user_id: stranger.owner.id };
-    expect(fieldsOf(await post({ recipients: [{ user_id }] }))).toEqual([
+    expect(readInvalidFields(await post({ recipients: [{ user_id }] }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'recipients.0.user_id',
@@ -171,11 +171,11 @@ describe('a schedule', () => {
       parameters: [parameter('region', 'select')],
     });
     const target = await aDashboard(company.as, [regional], { filters });
-    expect(fieldsOf(await post({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
-    expect(fieldsOf(await post({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe('parameters.region');
+    expect(readInvalidFields(await post({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
+    expect(readInvalidFields(await post({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe('parameters.region');
     const { _id } = await must(post({ parameters: { region: 'north' } }, target));
     const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: {} } });
-    expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
+    expect(readInvalidFields(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
 
   it('is deleted with the dashboard or visualization that it sends', async () => {
@@ -191,7 +191,7 @@ describe('a schedule', () => {
     await must(company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`));
     expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 404]);
     expect(
-      await rowOf('select * from schedule_recipients where schedule_id in (?, ?)', ofDashboard._id, ofChart._id),
+      await selectRow('select * from schedule_recipients where schedule_id in (?, ?)', ofDashboard._id, ofChart._id),
     ).toBeNull();
   });
 
@@ -199,7 +199,7 @@ describe('a schedule', () => {
     const full = await aCompany();
     const chart = await aVisualization(full.as, 'SELECT 1 AS one');
     const { _id } = await aSchedule(full.as, chart, { recipients: [{ user_id: full.owner.id }] });
-    await rowOf(
+    await selectRow(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select printf('%024x', n.value), company_id, name, target_type, target_id, parameters, cron, time_zone, format, 'paused', 0, api_url, 1, created_by_user_id, created_at, updated_at
        from schedules join json_each(?) as n where schedules.id = ? returning id`,
@@ -226,7 +226,7 @@ describe('the permission to schedule', () => {
     const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
     const ids = records.map(({ _id }: { _id: string }) => _id);
     expect([ids.includes(mine._id), ids.includes(theirs._id), ids.includes(ofChart._id)]).toEqual([true, false, false]);
-    expect((await as.get(`${SCHEDULES_PATH}/${NOBODY}`)).status).toBe(403);
+    expect((await as.get(`${SCHEDULES_PATH}/${UNKNOWN_ID}`)).status).toBe(403);
   });
 
   it.each(['dashboard', 'visualization'] as const)('is taken away by a Deny to get the %s', async (type) => {
@@ -299,7 +299,11 @@ describe('an address as recipient of a schedule', () => {
     const email = `member@${company.slug}.test`;
     const other = await aDashboard(company.as, [visualization]);
     await aContext(company, [dashboardGrant(other._id)], [email]);
-    expect(fieldsOf(await post({ recipients: [{ email }] }))).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    expect(readInvalidFields(await post({ recipients: [{ email }] }))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'recipients.0.email',
+    ]);
     const { recipients } = await must(post({ recipients: [{ email: email.toUpperCase() }] }, other));
     expect(recipients).toEqual([{ email }]);
     const grant = { target_type: 'visualization', target_id: visualization._id, filter_policies: [] };
@@ -317,10 +321,10 @@ describe('an address as recipient of a schedule', () => {
     const policy = { filter_slug: 'region', filter_kind: 'select', mode: 'locked', allowed_values: ['south'] };
     await aContext(company, [dashboardGrant(target._id, [policy])], [email]);
     const refused = await post({ recipients: [{ email }], parameters: { region: 'north' } }, target);
-    expect(fieldsOf(refused)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    expect(readInvalidFields(refused)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
     const { _id } = await must(post({ recipients: [{ email }] }, target));
     const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: { region: 'south' } } });
-    expect(fieldsOf(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    expect(readInvalidFields(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
   });
 
   it('that is no longer a member does not keep users from changing the schedule', async () => {
@@ -332,6 +336,6 @@ describe('an address as recipient of a schedule', () => {
     const put = (json: object) => company.as.put(`${SCHEDULES_PATH}/${_id}`, { json });
     expect((await put({ name: 'Another', recipients: [me, { email }] })).status).toBe(200);
     expect((await put({ recipients: [me] })).status).toBe(200);
-    expect(fieldsOf(await put({ recipients: [me, { email }] }))[2]).toBe('recipients.1.email');
+    expect(readInvalidFields(await put({ recipients: [me, { email }] }))[2]).toBe('recipients.1.email');
   });
 });

@@ -4,10 +4,10 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Mail } from '../../src/platform/mail.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { EMAIL, mailsTo } from '../support/mail.ts';
+import { EMAIL, listMailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 
 export const SCHEDULES_PATH = '/v1/schedules';
 
@@ -35,12 +35,13 @@ export async function deliverHeld(queue: HeldQueue, changed: Record<string, unkn
   const messages = queue.messages.splice(0);
   queue.delays.splice(0);
   for (const message of messages) {
-    if ((await deliver(message, { ...queue.env, EMAIL, ...changed })) === 'again') throw new Error('It was not taken.');
+    if ((await deliverMessage(message, { ...queue.env, EMAIL, ...changed })) === 'again')
+      throw new Error('It was not taken.');
   }
 }
 
 /** How many mails an address was sent. */
-export const countTo = (email: string): number => mailsTo(email).length;
+export const countTo = (email: string): number => listMailsTo(email).length;
 
 /** Makes an address one that has agreed to the scheduled mails of a company, without a mail that asks. */
 export const hasAgreed = ({ id }: Pick<Company, 'id'>, email: string) =>

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, anOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, call } from '../support/api.ts';
-import { EMAIL, mailTo } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
+import { EMAIL, readNewestMail } from '../support/mail.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
 import { aHeldQueue, aSchedule, countTo, hasAgreed, runNow, SCHEDULES_PATH, unsubscribeLinkIn } from './support.ts';
 
@@ -25,7 +25,7 @@ const ONE_CLICK = {
   body: 'List-Unsubscribe=One-Click',
 };
 const press = (path: string, sending: Parameters<typeof call>[2] = ONE_CLICK) => call('POST', path, sending);
-const linkTo = (email: string): string => unsubscribeLinkIn(mailTo(email)).pathname;
+const linkTo = (email: string): string => unsubscribeLinkIn(readNewestMail(email)).pathname;
 const get = async ({ _id }: ApiResponse['body']) => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
 
 /** A schedule to the owner and an outsider, which has sent them a mail. */
@@ -39,8 +39,8 @@ async function aSentSchedule(): Promise<ApiResponse['body']> {
 describe('every scheduled mail', () => {
   it('has a link to unsubscribe, in its text and in its headers', async () => {
     await aSentSchedule();
-    const { html, headers = {} } = mailTo(outsider);
-    const link = unsubscribeLinkIn(mailTo(outsider)).href;
+    const { html, headers = {} } = readNewestMail(outsider);
+    const link = unsubscribeLinkIn(readNewestMail(outsider)).href;
     expect(link).toMatch(/^https:\/\/api\.test\/unsubscribe\/[\w-]{90,120}$/);
     expect(html).toContain(`<a href="${link}" style="color: inherit">Unsubscribe</a>`);
     expect(headers).toEqual({ 'List-Unsubscribe': `<${link}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' });
@@ -51,7 +51,7 @@ describe('every scheduled mail', () => {
   it('has its link to unsubscribe at the PUBLIC_URL that is configured', async () => {
     const schedule = await aSchedule(company.as, chart, { recipients: [{ email: outsider }] });
     await runNow(company.as, schedule._id, { PUBLIC_URL: 'https://data.example.com/' });
-    expect(unsubscribeLinkIn(mailTo(outsider)).origin).toBe('https://data.example.com');
+    expect(unsubscribeLinkIn(readNewestMail(outsider)).origin).toBe('https://data.example.com');
   });
 });
 
@@ -249,10 +249,10 @@ describe('a recipient who unsubscribes while a run is under way', () => {
     const path = linkTo(email);
     const queue = aHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
-    await overtaken(
+    await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await press(path)).status).toBe(200),
-      (env) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
+      (env) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(1);
   });
@@ -266,10 +266,10 @@ describe('a recipient who unsubscribes while a run is under way', () => {
     const path = linkTo(email);
     const queue = aHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
-    await overtaken(
+    await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await press(`${path}?scope=company`)).status).toBe(200),
-      (env) => deliver(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
+      (env) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...env }),
     );
     expect(countTo(email)).toBe(1);
   });

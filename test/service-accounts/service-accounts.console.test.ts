@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
-import { NOBODY, statusAndCode } from '../support/console.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -56,19 +56,19 @@ describe('a service account on the console', () => {
     expect((await must(as.console.post(PATH, { json }))).account_id).toBe(third.accountId);
     const account = await must(as.organization.post('/accounts', { json: { name: 'Next' } }));
     const moves = () => must(as.organization.patch(`/accounts/${account.id}`, { json: { is_default: true } }));
-    const answer = await overtaken(/^insert into "service_accounts"/, moves, (env) =>
+    const answer = await sendOvertaken(/^insert into "service_accounts"/, moves, (env) =>
       as.console.post(PATH, { json, env }),
     );
     expect([answer.status, answer.body.account_id]).toEqual([201, account.id]);
     const { _id } = answer.body;
-    expect(await rowOf('select account_id from service_accounts where id = ?', _id)).toEqual({
+    expect(await selectRow('select account_id from service_accounts where id = ?', _id)).toEqual({
       account_id: account.id,
     });
   });
 
   it.each([
     ['that is another company’s', () => other.accountId],
-    ['that does not exist', () => NOBODY],
+    ['that does not exist', () => UNKNOWN_ID],
     ['called default', () => 'default'],
   ])('is not made in an account %s', async (_what, accountId) => {
     const { status, body } = await manager.post(PATH, { json: { name: 'R', account_id: accountId() } });
@@ -104,9 +104,9 @@ describe('a service account on the console', () => {
     const robot = await aServiceAccountThat(company, allow('users:list'));
     expect((await manager.delete(`${PATH}/${robot.id}`)).status).toBe(204);
     expect((await robot.as.get('/accounts')).status).toBe(401);
-    expect(await countOf('group_bindings where principal_id = ?', robot.id)).toBe(0);
+    expect(await countRows('group_bindings where principal_id = ?', robot.id)).toBe(0);
     for (const again of [await manager.delete(`${PATH}/${robot.id}`), await manager.get(`${PATH}/${robot.id}`)]) {
-      expect(statusAndCode(again)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+      expect(readStatusAndCode(again)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
       expect(JSON.stringify(again.body)).not.toContain('deleted');
     }
   });
@@ -161,9 +161,12 @@ describe('an API key on the console', () => {
     expect((await manager.delete(`${PATH}/${_id}/keys/${key._id}`)).status).toBe(204);
     expect((await must(manager.get(`${PATH}/${_id}/keys`))).records).toMatchObject([{ is_active: false }]);
     const again = await manager.delete(`${PATH}/${_id}/keys/${key._id}`);
-    expect(statusAndCode(again)).toEqual([404, 'API_KEY_NOT_FOUND']);
+    expect(readStatusAndCode(again)).toEqual([404, 'API_KEY_NOT_FOUND']);
     expect(again.body).toMatchObject({ details: { field: 'key_id', reason: 'not_found' } });
-    expect(statusAndCode(await manager.delete(`${PATH}/${_id}/keys/${NOBODY}`))).toEqual([404, 'API_KEY_NOT_FOUND']);
+    expect(readStatusAndCode(await manager.delete(`${PATH}/${_id}/keys/${UNKNOWN_ID}`))).toEqual([
+      404,
+      'API_KEY_NOT_FOUND',
+    ]);
   });
 });
 
@@ -172,14 +175,14 @@ describe('the limit of what a new key of the console may do', () => {
     const { as } = await aUser(company, { can: ['api_keys:create', 'users:*'] });
     const wider = await aServiceAccountThat(company, allow('users:*', 'groups:GetGroup'));
     const narrower = await aServiceAccountThat(company, allow('users:ListUsers'));
-    const keys = await countOf('api_keys where service_account_id = ?', wider.id);
+    const keys = await countRows('api_keys where service_account_id = ?', wider.id);
     const refused = await as.post(`${PATH}/${wider.id}/keys`, { json: {} });
     expect([refused.status, refused.body.error, refused.body.details.action]).toEqual([
       403,
       'FORBIDDEN',
       'groups:GetGroup',
     ]);
-    expect(await countOf('api_keys where service_account_id = ?', wider.id)).toBe(keys);
+    expect(await countRows('api_keys where service_account_id = ?', wider.id)).toBe(keys);
     expect((await as.post(`${PATH}/${narrower.id}/keys`, { json: {} })).status).toBe(201);
     expect((await company.as.post(`${PATH}/${wider.id}/keys`, { json: {} })).status).toBe(201);
   });

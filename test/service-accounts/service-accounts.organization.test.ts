@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { aServiceAccount, must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -66,7 +66,7 @@ describe('a service account', () => {
     const { id } = await createServiceAccount();
     const issue = () => must(admin.post(`/service-accounts/${id}/keys`, { json: {} }));
     let key: Awaited<ReturnType<typeof issue>>;
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "service_accounts"/,
       async () => {
         key = await issue();
@@ -74,7 +74,7 @@ describe('a service account', () => {
       (env) => admin.delete(`/service-accounts/${id}`, { env }),
     );
     expect([answer.status, (await signed(key).get('/accounts')).status]).toEqual([204, 401]);
-    expect(await rowOf('select is_active from api_keys where access_key = ?', key.access_key)).toEqual({
+    expect(await selectRow('select is_active from api_keys where access_key = ?', key.access_key)).toEqual({
       is_active: 0,
     });
   });

@@ -1,14 +1,14 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { aConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aShare } from '../shares/support.ts';
-import { bearer, type Caller } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { countedD1 } from '../support/counted.ts';
+import { type Caller, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { createCountingD1 } from '../support/counted.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { mailTo } from '../support/mail.ts';
+import { readNewestMail } from '../support/mail.ts';
 import {
   aGroup,
   allow,
@@ -20,7 +20,7 @@ import {
   withServiceToken,
 } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, load } from '../uploads/support.ts';
+import { loadFiles, makeFile } from '../uploads/support.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 
 let company: Company;
@@ -38,10 +38,10 @@ describe('POST /tokens', () => {
     const robot = await aServiceAccount(company);
     const { status, body } = await robot.as.post('/tokens', { json: { expires_in: 60 } });
     expect([status, body]).toEqual([201, { token: expect.any(String), token_type: 'Bearer', expires_in: 60 }]);
-    const as = bearer(body.token);
-    later(58_000);
+    const as = createCaller(body.token);
+    advanceClock(58_000);
     expect((await as.get('/v1/auth/me')).status).toBe(200);
-    later(61_000);
+    advanceClock(61_000);
     expect((await as.get('/v1/auth/me')).status).toBe(401);
   });
 
@@ -103,7 +103,7 @@ describe('a service token', () => {
     const robot = await aServiceAccountThat(company, allow('users:list'));
     const as = await withServiceToken(robot);
     const counted = async () => {
-      const { env, calls } = countedD1();
+      const { env, calls } = createCountingD1();
       return [(await as.get(LISTED_PATH, { env })).status, calls()];
     };
     forgetPrincipals();
@@ -112,7 +112,7 @@ describe('a service token', () => {
       [403, 0],
       [403, 0],
     ]);
-    const { env, calls } = countedD1();
+    const { env, calls } = createCountingD1();
     expect((await robot.as.get('/accounts', { env })).status).toBe(403);
     expect(calls()).toBe(0);
   });
@@ -139,12 +139,12 @@ describe('a service token', () => {
 
   it('cannot be refreshed, and is refused when changed or forged', async () => {
     const { token } = await must((await aServiceAccount(company)).as.post('/tokens'));
-    const refreshed = await bearer(token).post('/v1/auth/refresh', { json: { refresh_token: token } });
+    const refreshed = await createCaller(token).post('/v1/auth/refresh', { json: { refresh_token: token } });
     expect(refreshed.status).toBe(401);
-    expect((await bearer(`${token.slice(0, -4)}AAAA`).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(`${token.slice(0, -4)}AAAA`).get('/v1/auth/me')).status).toBe(401);
     const [head, , signature] = token.split('.');
     const forged = btoa(JSON.stringify({ aud: 'machine', sub: 'x', exp: 9e9 })).replaceAll('=', '');
-    expect((await bearer(`${head}.${forged}.${signature}`).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(`${head}.${forged}.${signature}`).get('/v1/auth/me')).status).toBe(401);
   });
 });
 
@@ -185,7 +185,7 @@ describe('a service token is refused on the next request after', () => {
     const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json }));
     const as = await withServiceToken({ as: signed(key) });
     expect((await as.get(LISTED_PATH)).status).toBe(403);
-    later(31_000);
+    advanceClock(31_000);
     expect((await as.get(LISTED_PATH)).status).toBe(401);
   });
 
@@ -227,7 +227,7 @@ describe('a resource made with a service token', () => {
     const visualization = await aVisualization(as, 'SELECT 1 AS one');
     const dashboard = await aDashboard(as, [visualization]);
     const share = await aShare(made, dashboard._id);
-    const conceptId = await aConcept(as);
+    const conceptId = await createConcept(as);
     const { versions, records = versions } = (await as.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}/versions`)).body;
     expect([visualization.created_by_user_id, dashboard.created_by_user_id, share.created_by]).toEqual([id, id, id]);
     expect(records[0].changed_by_user_id).toBe(id);
@@ -243,7 +243,7 @@ describe('a resource made with a service token', () => {
   });
 
   it('can be a table that is loaded from a file', async () => {
-    const { status, user_table_id } = await load(made, [aFile('cities.csv', 'city\nLisboa\n')]);
+    const { status, user_table_id } = await loadFiles(made, [makeFile('cities.csv', 'city\nLisboa\n')]);
     expect(status).toBe('done');
     expect((await made.as.get(`/v1/managed-tables/${user_table_id}`)).body.created_by_user_id).toBe(id);
   });
@@ -273,12 +273,12 @@ describe('a resource made with a service token', () => {
     await must(signed(made.apiKey).patch(`/service-accounts/${id}`, { json }));
     const invited = 'invited@robot.test';
     await must(made.as.post('/v1/users/invite', { json: { email: invited } }));
-    expect(mailTo(invited).text).toContain('Robot of');
-    expect(mailTo(invited).text).not.toContain('evil.test');
+    expect(readNewestMail(invited).text).toContain('Robot of');
+    expect(readNewestMail(invited).text).not.toContain('evil.test');
     const providers = [
       { issuer: 'https://id.example.com', audience: 'console', jwks_uri: 'https://id.example.com/jwks' },
     ];
     await must(made.as.put('/v1/auth/social/config', { json: { providers } }));
-    expect(mailTo(made.owner.email).text).toContain('Robot of has set the providers');
+    expect(readNewestMail(made.owner.email).text).toContain('Robot of has set the providers');
   });
 });

@@ -3,7 +3,7 @@ import { anEmbed } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import { type Caller, call } from '../support/api.ts';
-import { aConsoleGroup } from '../support/console.ts';
+import { createConsoleGroup } from '../support/console.ts';
 import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
@@ -101,7 +101,7 @@ describe.each(['visualizations:get', 'visualizations:share'])(
 describe('events of a member of a share context that is denied to the caller', () => {
   it.each([
     ['a user', 'internal_user', async () => (await aUser(company)).id, 'users:get', 'users::%:user/'],
-    ['a group', 'group', async () => (await aConsoleGroup(company))._id, 'groups:get', 'groups::%:group/'],
+    ['a group', 'group', async () => (await createConsoleGroup(company))._id, 'groups:get', 'groups::%:group/'],
   ])('are neither listed nor shown: %s', async (_what, member_type, make, action, kind) => {
     const context = await aContext(company, []);
     const member_id = await make();

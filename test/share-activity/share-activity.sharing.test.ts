@@ -16,8 +16,8 @@ import {
 } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
-import { countedD1 } from '../support/counted.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { createCountingD1 } from '../support/counted.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
@@ -157,7 +157,7 @@ describe('the list of share events', () => {
   it('has that each of a thousand shares was revoked with their dashboard, with few queries', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const share = await aShare(company, dashboard._id);
-    const columns = Object.keys((await rowOf('select * from dashboard_shares where id = ?', share.id)) ?? {});
+    const columns = Object.keys((await selectRow('select * from dashboard_shares where id = ?', share.id)) ?? {});
     const others = { id: 'lower(hex(randomblob(12)))', token_digest: 'lower(hex(randomblob(32)))' };
     const values = columns.map((column) => others[column as keyof typeof others] ?? column);
     await env.CONTROL_DB.prepare(
@@ -167,17 +167,17 @@ describe('the list of share events', () => {
       .run();
     const total = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
     const before = await total();
-    const counted = countedD1();
+    const counted = createCountingD1();
     await must(company.as.delete(`/v1/dashboards/${dashboard._id}`, { env: counted.env }));
     await expect.poll(total, { timeout: 10_000 }).toBe(before + 1001);
-    await expect.poll(() => countOf('outbox where company_id = ?', company.id)).toBe(0);
+    await expect.poll(() => countRows('outbox where company_id = ?', company.id)).toBe(0);
     expect(counted.calls()).toBeLessThan(20);
   });
 
   it('has once that a share was revoked whose dashboard was deleted at the same time', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const share = await aShare(company, dashboard._id);
-    const { status } = await overtaken(
+    const { status } = await sendOvertaken(
       /^update "dashboard_shares"/,
       () => must(company.as.delete(`/v1/dashboards/${dashboard._id}`)),
       (env) => company.as.delete(`/api/v1/dashboard-shares/${share.id}`, { env }),

@@ -3,7 +3,7 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aContext, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
@@ -69,7 +69,7 @@ describe('requests of unknown clients', () => {
     const embed = await anEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
     const before = await allEvents();
     // The beginning of a minute, so that no other begins meanwhile.
-    later(2 * 60_000 - (Date.now() % 60_000));
+    advanceClock(2 * 60_000 - (Date.now() % 60_000));
     await times(10, () => linkOf(share.token).execute());
     await times(10, () => embedOf('d', embed).execute());
     const kept = (await since(before)).map(({ type, details }) => [type, details.reason]);
@@ -77,7 +77,7 @@ describe('requests of unknown clients', () => {
       ['embed.denied', 'token.invalid'],
       ['share.denied', 'token.invalid'],
     ]);
-    later(3 * 60_000 - (Date.now() % 60_000));
+    advanceClock(3 * 60_000 - (Date.now() % 60_000));
     await linkOf(share.token).execute();
     expect(await since(before)).toHaveLength(3);
   });
@@ -86,7 +86,7 @@ describe('requests of unknown clients', () => {
     const email = 'ana@partner.test';
     await aContext(company, [], [email]);
     const before = await allEvents();
-    later(2 * 60_000 - (Date.now() % 60_000));
+    advanceClock(2 * 60_000 - (Date.now() % 60_000));
     for (let asked = 0; asked < 8; asked++) await requestCode(company, email);
     const code = portalCodeOf(email);
     const wrong = code === '0000-0000' ? '0000-0001' : '0000-0000';

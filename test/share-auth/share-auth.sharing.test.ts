@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aContext, anOutsider, CONTEXTS_PATH, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
-import { bearer, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { mailsTo, whileMailIsDown } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
+import { call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { pasted } from '../support/typed-codes.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(resetClock);
 
 const refresh = (token: string) => call('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });
-const contextsWith = (token: string) => bearer(token).get('/api/v1/share-portal/contexts');
+const contextsWith = (token: string) => createCaller(token).get('/api/v1/share-portal/contexts');
 /** The statement that counts a try and uses a code up. */
 const CHECKING = /^update "passwordless_codes"/;
 const wrongCode = (code: string) => (code === '0000-0000' ? '0000-0001' : '0000-0000');
@@ -66,7 +66,7 @@ describe('a sign-in to the portal', () => {
 
   it('accepts a code with spaces, hyphens and line ends around and within', async () => {
     for (const [index] of pasted('12345678').entries()) {
-      later(index * 61 * 60_000);
+      advanceClock(index * 61 * 60_000);
       await requestCode(company, email);
       const code = pasted(portalCodeOf(email))[index] as string;
       expect([code, (await verifyCode(company, email, code)).status]).toEqual([code, 200]);
@@ -76,7 +76,7 @@ describe('a sign-in to the portal', () => {
   it('accepts a code once, also when it is used meanwhile', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
-    const late = await overtaken(
+    const late = await sendOvertaken(
       CHECKING,
       () => must(verifyCode(company, email, code)),
       (env) => verifyCode(company, email, code, env),
@@ -93,7 +93,7 @@ describe('a sign-in to the portal', () => {
         expect([status, body.error_code]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const late = await overtaken(CHECKING, guess, (env) => verifyCode(company, email, code, env));
+    const late = await sendOvertaken(CHECKING, guess, (env) => verifyCode(company, email, code, env));
     expect([late.status, late.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
@@ -108,7 +108,7 @@ describe('a sign-in to the portal', () => {
     const old = portalCodeOf(email);
     await requestCode(company, email);
     expect((await verifyCode(company, email, old)).status).toBe(400);
-    later(10 * 60_000 + 1000);
+    advanceClock(10 * 60_000 + 1000);
     expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
   });
 
@@ -147,26 +147,26 @@ describe('a request for a portal code', () => {
       await requestCode(company, company.owner.email),
     ];
     for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]?.body]);
-    expect(mailsTo(stranger)).toEqual([]);
-    expect(mailsTo(company.owner.email).filter(({ subject }) => subject.includes('dashboards'))).toEqual([]);
-    expect(mailsTo(email)).toHaveLength(1);
+    expect(listMailsTo(stranger)).toEqual([]);
+    expect(listMailsTo(company.owner.email).filter(({ subject }) => subject.includes('dashboards'))).toEqual([]);
+    expect(listMailsTo(email)).toHaveLength(1);
   });
 
   it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
     for (let asked = 0; asked < 5; asked++) await requestCode(company, email);
     const code = portalCodeOf(email);
     expect((await requestCode(company, email)).status).toBe(200);
-    expect(mailsTo(email)).toHaveLength(5);
+    expect(listMailsTo(email)).toHaveLength(5);
     expect((await verifyCode(company, email, code)).status).toBe(200);
-    later(60 * 60_000 + 1000);
+    advanceClock(60 * 60_000 + 1000);
     await requestCode(company, email);
-    expect(mailsTo(email)).toHaveLength(6);
+    expect(listMailsTo(email)).toHaveLength(6);
   });
 
   it('is sent a minute later if the mail service is down', async () => {
     await whileMailIsDown(() => requestCode(company, email));
-    expect(mailsTo(email)).toEqual([]);
-    later(61_000);
+    expect(listMailsTo(email)).toEqual([]);
+    advanceClock(61_000);
     await runScheduled();
     expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(200);
   });
@@ -199,15 +199,15 @@ describe('portal tokens', () => {
     expect((await contextsWith(tokens.access_token)).status).toBe(401);
     expect((await refresh(tokens.refresh_token)).status).toBe(401);
     const { tokens: others } = await anOutsider(company, email);
-    later(15 * 60_000 + 1000);
+    advanceClock(15 * 60_000 + 1000);
     expect((await contextsWith(others.access_token)).status).toBe(401);
     expect((await refresh(others.refresh_token)).status).toBe(200);
-    later(8 * 24 * 60 * 60_000);
+    advanceClock(8 * 24 * 60 * 60_000);
     expect((await refresh(others.refresh_token)).status).toBe(401);
   });
 
   it('need not be valid for a sign-out', async () => {
-    for (const as of [bearer('x'), company.as]) {
+    for (const as of [createCaller('x'), company.as]) {
       expect((await as.post('/api/v1/share-auth/logout')).body).toEqual({ success: true });
     }
     expect((await call('POST', '/api/v1/share-auth/logout', { json: { refresh_token: 'x' } })).status).toBe(200);

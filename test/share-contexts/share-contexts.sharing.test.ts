@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, policy } from '../shares/support.ts';
-import { bearer } from '../support/api.ts';
+import { createCaller } from '../support/api.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
@@ -217,7 +217,7 @@ describe('the permission to share', () => {
     expect((await dashboards.post(CONTEXTS_PATH, { json })).status).toBe(403);
     expect((await neither.post(CONTEXTS_PATH, { json: {} })).status).toBe(403);
     expect((await neither.get(`${CONTEXTS_PATH}/${UNKNOWN}`)).status).toBe(403);
-    expect((await bearer('x').post(CONTEXTS_PATH, { json: {} })).status).toBe(401);
+    expect((await createCaller('x').post(CONTEXTS_PATH, { json: {} })).status).toBe(401);
   });
 });
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aSalesDashboard, aShare, policy, regionsIn, regionsOf, someSales } from '../shares/support.ts';
-import { bearer } from '../support/api.ts';
+import { createCaller } from '../support/api.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aContext, aMember, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from './support.ts';
 
@@ -304,6 +304,6 @@ describe('the rate limits of the portal', () => {
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push((await as.get(`${PORTAL_PATH}/contexts`, limited)).status);
     expect(statuses).toEqual([200, 200, 429]);
-    expect((await bearer(company.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(company.token).get('/v1/auth/me')).status).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { type ApiResponse, bearer, type Caller, call } from '../support/api.ts';
-import { mailTo } from '../support/mail.ts';
+import { type ApiResponse, type Caller, call, createCaller } from '../support/api.ts';
+import { readNewestMail } from '../support/mail.ts';
 import type { Company } from '../support/worlds.ts';
 
 export const CONTEXTS_PATH = '/api/v1/share-contexts';
@@ -47,7 +47,7 @@ export const verifyCode = (
 
 /** The code of the newest mail to an address, read as a person would. */
 export function portalCodeOf(email: string): string {
-  const [code] = /^\d{4}-\d{4}$/m.exec(mailTo(email).text) ?? [];
+  const [code] = /^\d{4}-\d{4}$/m.exec(readNewestMail(email).text) ?? [];
   if (!code) throw new Error('There is no code in the mail.');
   return code;
 }
@@ -60,7 +60,7 @@ export async function anOutsider(
   await requestCode(company, email);
   const { status, body } = await verifyCode(company, email, portalCodeOf(email));
   expect(status).toBe(200);
-  return { as: bearer(body.access_token), tokens: body };
+  return { as: createCaller(body.access_token), tokens: body };
 }
 
 /** The portal's routes of one dashboard, through one context. */

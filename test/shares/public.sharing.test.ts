@@ -4,8 +4,8 @@ import { newSecretToken } from '../../src/kernel/ids.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { aContext } from '../share-portal/support.ts';
 import { call } from '../support/api.ts';
-import { resetClock, standAt } from '../support/clock.ts';
-import { recordsOf } from '../support/log.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
+import { readRecords } from '../support/log.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
 
@@ -335,7 +335,7 @@ describe('the rate limits of a share link', () => {
     const PARTNER = 'https://partner.test';
     const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
     const link = linkOf(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
-    standAt(Date.now());
+    stopClockAt(Date.now());
     expect((await link.resolve({ env })).headers.get('access-control-allow-origin')).toBe(PARTNER);
     const { status, headers } = await link.resolve({ env });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([429, '*']);
@@ -390,7 +390,7 @@ describe('the token of a share', () => {
     await link.execute();
     await vi.waitFor(
       async () => {
-        const found = await recordsOf('share', company.id, { values: { shareId: share.id } });
+        const found = await readRecords('share', company.id, { values: { shareId: share.id } });
         expect(found.map(({ type }) => type).sort()).toEqual([
           'share.created',
           'share.denied',
@@ -402,8 +402,8 @@ describe('the token of a share', () => {
       },
       { timeout: 15_000, interval: 300 },
     );
-    const audit = [await recordsOf('audit', company.id), await recordsOf('audit')];
-    const events = await recordsOf('share', company.id);
+    const audit = [await readRecords('audit', company.id), await readRecords('audit')];
+    const events = await readRecords('share', company.id);
     const said = logged.flatMap((spy) => spy.mock.calls);
     expect(audit.flat().length).toBeGreaterThan(0);
     for (const kept of [audit, events, said]) expect(JSON.stringify(kept)).not.toContain(share.token);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anEmbed } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -43,7 +43,7 @@ describe.each([
     asOwner.post(path, { json: { name: `Slug of ${what}`, ...(await content()), ...json }, ...(env && { env }) });
 
   it('gets another slug when somebody takes the slug of its name meanwhile', async () => {
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       making,
       () => must(make({})),
       (env) => make({}, env),
@@ -55,20 +55,20 @@ describe.each([
 
   it('is not made when somebody takes its slug meanwhile', async () => {
     const slug = `wanted-${what.replaceAll(' ', '-')}`;
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       making,
       () => must(make({ slug })),
       (env) => make({ slug }, env),
     );
     expect(answer.status).toBe(409);
-    expect(await countOf(`${table} where slug = ?`, slug)).toBe(1);
+    expect(await countRows(`${table} where slug = ?`, slug)).toBe(1);
   });
 });
 
 describe('a dashboard', () => {
   it('is not made with a visualization that is deleted meanwhile', async () => {
     const chart = await aChart();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^insert into "dashboards"/,
       () => must(asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
       (env) => asOwner.post(DASHBOARDS_PATH, { json: { name: 'Of nothing', layout: place(chart) }, env }),
@@ -78,7 +78,7 @@ describe('a dashboard', () => {
 
   it('does not get a visualization that is deleted meanwhile', async () => {
     const [chart, { _id }] = [await aChart(), await aDashboard(asOwner, [])];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "dashboards"/,
       () => must(asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)),
       (env) => asOwner.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(chart) }, env }),
@@ -93,7 +93,7 @@ describe.each([
 ])('%s', (_what, path, table, make) => {
   it('keeps what somebody else changes meanwhile', async () => {
     const { _id } = await make();
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       new RegExp(`^update "${table}"`),
       () => rename(`${path}/${_id}`, 'By the rival'),
       (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
@@ -106,13 +106,13 @@ describe.each([
 
   it('counts as embedded until its last token expires, whatever is changed', async () => {
     const { _id } = await make();
-    const until = () => rowOf<{ embedded_until: number }>(`select embedded_until from ${table} where id = ?`, _id);
+    const until = () => selectRow<{ embedded_until: number }>(`select embedded_until from ${table} where id = ?`, _id);
     await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 86_400 });
     const longest = await until();
     expect(longest?.embedded_until).toBeGreaterThan(Date.now() + 86_000_000);
     await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 3600 });
     expect(await until()).toEqual(longest);
-    await overtaken(
+    await sendOvertaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       () => anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 172_800 }),
       (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
@@ -123,7 +123,7 @@ describe.each([
 
 it('a visualization is not deleted when it is put on a dashboard meanwhile', async () => {
   const chart = await aChart();
-  const answer = await overtaken(
+  const answer = await sendOvertaken(
     /^delete from "visualizations"/,
     () => aDashboard(asOwner, [chart]),
     (env) => asOwner.delete(`${VISUALIZATIONS_PATH}/${chart._id}`, { env }),
@@ -141,7 +141,7 @@ describe('a share context', () => {
     'with %j is not made with a dashboard that changes meanwhile',
     async (json) => {
       const { _id } = await aDashboard(asOwner, []);
-      const answer = await overtaken(
+      const answer = await sendOvertaken(
         /^insert into "share_contexts"/,
         () => rename(`${DASHBOARDS_PATH}/${_id}`, 'Changed'),
         (env) =>
@@ -162,7 +162,7 @@ describe('a share context', () => {
     ];
     const put = (_id: string, env?: Env) =>
       asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^(delete from|insert into) "share_grants"/,
       () => must(put(first._id)),
       (env) => put(second._id, env),
@@ -174,7 +174,7 @@ describe('a share context', () => {
   it('gets no grant of a dashboard that changes meanwhile, and keeps its own', async () => {
     const [shown, next] = [await aDashboard(asOwner, []), await aDashboard(asOwner, [])];
     const { id } = await aContext(company, [dashboardGrant(shown._id)]);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^(delete from|insert into) "share_grants"/,
       () => rename(`${DASHBOARDS_PATH}/${next._id}`, 'Changed'),
       (env) => asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(next._id)] }, env }),
@@ -185,7 +185,7 @@ describe('a share context', () => {
 
   it('is not renamed if its grants change meanwhile', async () => {
     const [dashboard, { id, slug }] = [await aDashboard(asOwner, []), await aContext(company, [])];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "share_contexts"/,
       () => must(asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
       (env) => asOwner.put(`${CONTEXTS_PATH}/${id}`, { json: { slug: 'renamed' }, env }),
@@ -199,7 +199,7 @@ describe('a share context', () => {
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
     await aMember(asOwner, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
     const share = await aShare(company, dashboard._id, { share_context_id: id });
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^delete from "share_contexts"/,
       () => must(asOwner.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
       (env) => asOwner.delete(`${CONTEXTS_PATH}/${id}`, { env }),
@@ -207,17 +207,21 @@ describe('a share context', () => {
     expect(codeOf(answer)).toEqual(CHANGED);
     expect((await must(asOwner.get(`${CONTEXTS_PATH}/${id}`))).member_count).toBe(1);
     expect(await grantsOf(id)).toEqual([dashboard._id]);
-    expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
+    expect(await selectRow('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({
+      revoked_at: null,
+    });
     const told = "outbox where message ->> '$.event.shareId' = ? and message ->> '$.event.type' = 'share.revoked'";
-    expect(await countOf(told, share.id)).toBe(0);
+    expect(await countRows(told, share.id)).toBe(0);
   });
 
   it('leaves the revocation time of shares that were revoked before its deletion', async () => {
     const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const share = await aShare(company, dashboard._id, { share_context_id: id });
-    await rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
+    await selectRow('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
     await must(asOwner.delete(`${CONTEXTS_PATH}/${id}`));
-    expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: 1 });
+    expect(await selectRow('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({
+      revoked_at: 1,
+    });
   });
 });
 
@@ -234,27 +238,27 @@ describe('a member of a share context', () => {
     const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const rival = () =>
       must(asOwner.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
-    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);
-    expect(await countOf('share_members where context_id = ?', id)).toBe(0);
+    expect((await sendOvertaken(joining, rival, (env) => add(id, env))).status).toBe(409);
+    expect(await countRows('share_members where context_id = ?', id)).toBe(0);
   });
 
   it('is added once by two requests at the same time', async () => {
     const { id } = await aContext(company, []);
     expect(
       (
-        await overtaken(
+        await sendOvertaken(
           joining,
           () => must(add(id)),
           (env) => add(id, env),
         )
       ).status,
     ).toBe(409);
-    expect(await countOf('share_members where context_id = ?', id)).toBe(1);
+    expect(await countRows('share_members where context_id = ?', id)).toBe(1);
   });
 
   it('is refused when there are 10,000', async () => {
     const { id } = await aContext(company, []);
-    await rowOf(
+    await selectRow(
       `with recursive member(n) as (select 1 union all select n + 1 from member where n < 9999)
        insert into share_members (id, company_id, context_id, member_type, subject, created_at) select id || '-' || n, company_id, id, 'external_email', 'member-' || n, 0
        from share_contexts, member where id = ?`,
@@ -266,44 +270,44 @@ describe('a member of a share context', () => {
           json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
         }),
       );
-    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(422);
-    expect(await countOf('share_members where context_id = ?', id)).toBe(10_000);
+    expect((await sendOvertaken(joining, rival, (env) => add(id, env))).status).toBe(422);
+    expect(await countRows('share_members where context_id = ?', id)).toBe(10_000);
   });
 });
 
 describe('a share', () => {
   it('is not made for a context that is deleted meanwhile', async () => {
     const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^insert into "dashboard_shares"/,
       () => must(asOwner.delete(`${CONTEXTS_PATH}/${id}`)),
       (env) => asOwner.post(sharesPath(dashboard._id), { json: { share_type: 'link', share_context_id: id }, env }),
     );
     expect(answer.status).toBe(404);
-    expect(await countOf('dashboard_shares where dashboard_id = ?', dashboard._id)).toBe(0);
+    expect(await countRows('dashboard_shares where dashboard_id = ?', dashboard._id)).toBe(0);
   });
 
   it('is not moved to a context that is deleted meanwhile', async () => {
     const [dashboard, { id }] = [await aDashboard(asOwner, []), await aContext(company, [])];
     const share = await aShare(company, dashboard._id);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "dashboard_shares"/,
       () => must(asOwner.delete(`${CONTEXTS_PATH}/${id}`)),
       (env) => asOwner.put(sharePath(share.id), { json: { share_context_id: id }, env }),
     );
     expect(answer.status).toBe(404);
-    expect(await countOf('dashboard_shares where share_context_id = ?', id)).toBe(0);
+    expect(await countRows('dashboard_shares where share_context_id = ?', id)).toBe(0);
   });
 
   it('is not changed once it is revoked', async () => {
     const share = await aShare(company, (await aDashboard(asOwner, []))._id, { name: 'Before' });
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "dashboard_shares"/,
       () => must(asOwner.delete(sharePath(share.id))),
       (env) => asOwner.put(sharePath(share.id), { json: { name: 'After' }, env }),
     );
     expect(answer.status).toBe(409);
-    expect(await rowOf('select name from dashboard_shares where id = ?', share.id)).toEqual({ name: 'Before' });
+    expect(await selectRow('select name from dashboard_shares where id = ?', share.id)).toEqual({ name: 'Before' });
   });
 
   it('keeps the options that somebody else sets meanwhile', async () => {
@@ -311,14 +315,16 @@ describe('a share', () => {
     const set = (embed_options: object, env?: Env) =>
       asOwner.put(sharePath(share.id), { json: { embed_options }, ...(env && { env }) });
     const rival = () => must(set({ hide_header: true }));
-    const answer = await overtaken(/^update "dashboard_shares"/, rival, (env) => set({ hide_controls: true }, env));
+    const answer = await sendOvertaken(/^update "dashboard_shares"/, rival, (env) => set({ hide_controls: true }, env));
     expect(answer.body.embed_options).toMatchObject({ hide_header: true, hide_controls: true });
   });
 
   it('is revoked once by two requests at the same time', async () => {
     const share = await aShare(company, (await aDashboard(asOwner, []))._id);
-    const revoking = () => rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
-    await overtaken(/^update "dashboard_shares"/, revoking, (env) => asOwner.delete(sharePath(share.id), { env }));
-    expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: 1 });
+    const revoking = () => selectRow('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
+    await sendOvertaken(/^update "dashboard_shares"/, revoking, (env) => asOwner.delete(sharePath(share.id), { env }));
+    expect(await selectRow('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({
+      revoked_at: 1,
+    });
   });
 });

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { aContext } from '../share-portal/support.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
 
@@ -166,7 +166,7 @@ describe('a share', () => {
   it('ends when it expires', async () => {
     const share = await aShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
     expect((await linkOf(share.token).execute()).status).toBe(200);
-    later(61_000);
+    advanceClock(61_000);
     await refused(share.token);
   });
 

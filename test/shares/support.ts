@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { call, type Sending } from '../support/api.ts';
+import { call, type RequestOptions } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
 
@@ -68,11 +68,14 @@ export async function aShare({ as }: Company, dashboardId: string, more: Record<
 /** What the holder of a share's token may ask. */
 export function linkOf(token: string, headers: Record<string, string> = {}) {
   const path = `/api/v1/public/shares/${token}`;
-  const sending = (more: Sending = {}): Sending => ({ ...more, headers: { ...headers, ...more.headers } });
+  const sending = (more: RequestOptions = {}): RequestOptions => ({
+    ...more,
+    headers: { ...headers, ...more.headers },
+  });
   return {
-    resolve: (more?: Sending) => call('GET', `${path}/resolve`, sending(more)),
+    resolve: (more?: RequestOptions) => call('GET', `${path}/resolve`, sending(more)),
     options: (slug: string, search = '') => call('GET', `${path}/filters/${slug}/options?search=${search}`, sending()),
-    execute: (parameters: unknown = {}, more?: Sending) =>
+    execute: (parameters: unknown = {}, more?: RequestOptions) =>
       call('POST', `${path}/execute`, { json: { parameters }, ...sending(more) }),
   };
 }

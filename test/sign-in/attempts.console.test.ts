@@ -2,8 +2,8 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Attempt, AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
 import { type ApiResponse, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { failingAt } from '../support/outage.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { createFailingEnv } from '../support/outage.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -82,9 +82,9 @@ describe('a hundred wrong passwords from many networks', () => {
     await logInFrom('203.0.113.8', other.email, PASSWORD);
     await fail(passwordOf(email), 100, 100);
     expect((await logInFrom('203.0.113.8', email, PASSWORD)).status).toBe(429);
-    later(30 * DAY - 60_000);
+    advanceClock(30 * DAY - 60_000);
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
-    later(60 * DAY);
+    advanceClock(60 * DAY);
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(429);
     await runScheduled();
     const left = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sign_in_networks').first();
@@ -104,7 +104,7 @@ describe('a hundred wrong passwords from many networks', () => {
 describe('an outage of the control database', () => {
   it('does not count as a wrong password', async () => {
     const { email } = await aUser(company);
-    const outage = { env: failingAt(/insert into "sessions"/) };
+    const outage = { env: createFailingEnv(/insert into "sessions"/) };
     for (let count = 0; count < 10; count += 1) {
       expect((await logInFrom(HOME, email, PASSWORD, outage)).status).toBe(500);
     }
@@ -115,7 +115,7 @@ describe('an outage of the control database', () => {
 describe('an outage during authentication', () => {
   it('is answered 500, not as a missing credential', async () => {
     const { as } = await aUser(company);
-    expect((await as.post('/v1/auth/logout', { env: failingAt(/from "sessions"/) })).status).toBe(500);
+    expect((await as.post('/v1/auth/logout', { env: createFailingEnv(/from "sessions"/) })).status).toBe(500);
     expect((await as.get('/v1/auth/me')).status).toBe(200);
   });
 });

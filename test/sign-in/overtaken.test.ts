@@ -5,7 +5,7 @@ import { selectUser, type User, upgradePasswordHash } from '../../src/modules/us
 import { COST, hashing } from '../../src/platform/passwords.ts';
 import { call } from '../support/api.ts';
 import { inContext } from '../support/context.ts';
-import { linkIn, mailTo } from '../support/mail.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
@@ -25,7 +25,7 @@ describe('a sign-in that has read its user', () => {
   const complete = () => inContext({ kind: 'anonymous' }, (ctx) => completeSignIn(ctx, user));
   const resetPassword = async () => {
     await call('POST', '/v1/users/reset-password/request', { json: { email: user.email } });
-    const token = linkIn(mailTo(user.email)).searchParams.get('token');
+    const token = readLink(readNewestMail(user.email)).searchParams.get('token');
     const json = { token, password: NEW_PASSWORD };
     expect((await call('POST', '/v1/users/reset-password/confirm', { json })).status).toBe(200);
   };

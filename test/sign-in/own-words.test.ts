@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { type ApiResponse, call } from '../support/api.ts';
-import { invite } from '../support/invite.ts';
-import { linkIn, mailTo } from '../support/mail.ts';
+import { inviteUser } from '../support/invite.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, aUser, PASSWORD } from '../support/worlds.ts';
 
 const refusal = ({ status, body }: ApiResponse) => [status, body.details?.[0]?.field ?? body.details?.field];
-const tokenIn = (email: string) => linkIn(mailTo(email)).searchParams.get('token');
+const tokenIn = (email: string) => readLink(readNewestMail(email)).searchParams.get('token');
 
 describe('a password made of the names of its user', () => {
   it('is refused wherever a password is set', async () => {
@@ -43,7 +43,7 @@ describe('a password made of the names of its user', () => {
     expect((await reset('a-brand-new-passphrase')).status).toBe(200);
 
     const invited = 'bruno.dias@mail.test';
-    await invite(company, invited);
+    await inviteUser(company, invited);
     const accept = (password: string, name?: string) =>
       call('POST', '/v1/users/accept-invitation', { json: { token: tokenIn(invited), password, name } });
     for (const password of [ofCompany, 'bruno.dias-12'])

@@ -1,9 +1,9 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type ApiResponse, BASE_URL, bearer, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { codeIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
+import { type ApiResponse, BASE_URL, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { listMailsTo, readCode, readNewestMail, whileMailIsDown } from '../support/mail.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { pasted } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -23,7 +23,7 @@ const verify = (email: string, code: string, slug = company.slug, env?: Record<s
 const wrong = (code: string) => (code === '000000' ? '000001' : '000000');
 const aCode = async (email: string) => {
   await request(email);
-  return codeIn(mailTo(email));
+  return readCode(readNewestMail(email));
 };
 const stateOf = (email: string) =>
   env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?')
@@ -35,10 +35,10 @@ describe('a mailed code', () => {
     const { id, email } = await aUser(company);
     const asked = await request(email.toUpperCase());
     expect([asked.status, asked.body]).toEqual([200, { message: expect.any(String) }]);
-    const { status, body } = await verify(email, codeIn(mailTo(email)));
+    const { status, body } = await verify(email, readCode(readNewestMail(email)));
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, user: { _id: id, email, company_id: company.id } });
-    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
     const user = await env.CONTROL_DB.prepare('SELECT * FROM users WHERE id = ?').bind(id).first();
     expect(user).toMatchObject({ is_verified: 1, last_login_at: expect.any(Number) });
   });
@@ -46,7 +46,7 @@ describe('a mailed code', () => {
   it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
-    const { subject, text, html } = mailTo(email);
+    const { subject, text, html } = readNewestMail(email);
     expect(subject).not.toContain(code);
     for (const body of [text, html]) {
       expect(body).toContain(code);
@@ -59,7 +59,7 @@ describe('a mailed code', () => {
     const { email } = await aUser(company);
     for (const [index] of pasted('123456').entries()) {
       // Five codes are sent to an address within an hour.
-      later(index * 61 * MINUTE);
+      advanceClock(index * 61 * MINUTE);
       const code = pasted(await aCode(email))[index] as string;
       expect([code, (await verify(email, code)).status]).toEqual([code, 200]);
     }
@@ -74,7 +74,7 @@ describe('a mailed code', () => {
         expect([status, body.error]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const late = await overtaken(/^update "passwordless_codes"/, guess, (env) =>
+    const late = await sendOvertaken(/^update "passwordless_codes"/, guess, (env) =>
       verify(email, code, company.slug, env),
     );
     expect([late.status, late.body.error]).toEqual([400, 'INVALID_CODE']);
@@ -100,7 +100,7 @@ describe('a mailed code', () => {
     const [one, other] = [await aUser(company), await aUser(company)];
     const code = await aCode(one.email);
     await request(other.email);
-    if (codeIn(mailTo(other.email)) !== code) expect((await verify(other.email, code)).status).toBe(400);
+    if (readCode(readNewestMail(other.email)) !== code) expect((await verify(other.email, code)).status).toBe(400);
     const elsewhere = await aCompany();
     expect((await verify(one.email, code, elsewhere.slug)).status).toBe(400);
     expect((await verify(one.email, code)).status).toBe(200);
@@ -149,8 +149,8 @@ describe('a request for a code', () => {
     expect([other.answer.status, other.answer.body]).toEqual([right.answer.status, right.answer.body]);
     expect(other.statements).toEqual(right.statements);
     expect(right.statements.length).toBeGreaterThan(2);
-    expect(mailsTo(known)).toHaveLength(1);
-    expect(mailsTo(stranger)).toHaveLength(0);
+    expect(listMailsTo(known)).toHaveLength(1);
+    expect(listMailsTo(stranger)).toHaveLength(0);
     // A wrong code is answered alike too: both addresses have a code to try.
     const tried = await Promise.all([verify(known, '000000'), verify(stranger, '000000')]);
     expect(tried[0]?.body).toEqual(tried[1]?.body);
@@ -184,24 +184,24 @@ describe('a request for a code', () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     await runScheduled();
-    expect(mailsTo(email)).toHaveLength(0);
-    later(MINUTE + 1000);
+    expect(listMailsTo(email)).toHaveLength(0);
+    advanceClock(MINUTE + 1000);
     await whileMailIsDown(runScheduled);
-    later(2 * MINUTE + 2000);
+    advanceClock(2 * MINUTE + 2000);
     await runScheduled();
     await runScheduled();
-    expect(mailsTo(email)).toHaveLength(1);
-    expect((await verify(email, codeIn(mailTo(email)))).status).toBe(200);
+    expect(listMailsTo(email)).toHaveLength(1);
+    expect((await verify(email, readCode(readNewestMail(email)))).status).toBe(200);
   });
 
   it('is dropped when its code would have expired', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
-    later(10 * MINUTE + 1000);
+    advanceClock(10 * MINUTE + 1000);
     await runScheduled();
-    later(20 * MINUTE);
+    advanceClock(20 * MINUTE);
     await runScheduled();
-    expect(mailsTo(email)).toHaveLength(0);
+    expect(listMailsTo(email)).toHaveLength(0);
   });
 
   it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
@@ -211,16 +211,16 @@ describe('a request for a code', () => {
       answers.push(await request(email, company.slug, env));
     };
     for (let mails = 0; mails < 4; mails += 1) await ask();
-    await overtaken(/^insert into "mail_requests"/, () => ask(), ask);
+    await sendOvertaken(/^insert into "mail_requests"/, () => ask(), ask);
     await ask();
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
-    expect(mailsTo(email)).toHaveLength(5);
+    expect(listMailsTo(email)).toHaveLength(5);
     const before = await stateOf(email);
     await request(email);
     expect(await stateOf(email)).toEqual(before);
-    later(60 * MINUTE + 1000);
+    advanceClock(60 * MINUTE + 1000);
     await request(email);
-    expect(mailsTo(email)).toHaveLength(6);
+    expect(listMailsTo(email)).toHaveLength(6);
   });
 
   it('answers 404 for an unknown company', async () => {
@@ -233,7 +233,7 @@ describe('the scheduled run', () => {
   it('deletes expired codes and requests', async () => {
     const { email } = await aUser(company);
     await request(email);
-    later(61 * MINUTE);
+    advanceClock(61 * MINUTE);
     await runScheduled();
     expect(await stateOf(email)).toBeNull();
     const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();

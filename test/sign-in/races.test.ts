@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { isLive } from './support.ts';
@@ -18,31 +18,31 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 const sessionOf = async (email: string, password: string): Promise<Caller> =>
-  bearer((await must(logIn(company.slug, email, password))).token);
+  createCaller((await must(logIn(company.slug, email, password))).token);
 const changePassword = (as: Caller, current_password: string, new_password: string, env?: Record<string, string>) =>
   as.post('/v1/auth/password', { json: { current_password, new_password }, ...(env && { env }) });
 const sendReset = (email: string) =>
   must(call('POST', '/v1/users/reset-password/request', { json: { email, company_slug: company.slug } }));
-const tokenFor = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
+const tokenFor = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const reset = (token: string, password: string, env?: Record<string, string>) =>
   call('POST', '/v1/users/reset-password/confirm', { json: { token, password }, ...(env && { env }) });
 
 describe('a sign-in', () => {
   const signInOvertaken = (email: string, rival: () => Promise<unknown>) =>
-    overtaken(/^insert into "sessions"/, rival, (env) =>
+    sendOvertaken(/^insert into "sessions"/, rival, (env) =>
       call('POST', '/v1/auth/login', { json: { company_slug: company.slug, email, password: PASSWORD }, env }),
     );
   const trace = async (id: string) => [
-    await countOf('sessions where user_id = ? and ended_at is null', id),
-    await countOf('sign_in_networks where user_id = ?', id),
-    await rowOf('select last_login_at from users where id = ?', id),
+    await countRows('sessions where user_id = ? and ended_at is null', id),
+    await countRows('sign_in_networks where user_id = ?', id),
+    await selectRow('select last_login_at from users where id = ?', id),
   ];
 
   it('begins no session and stores nothing when all sessions of the user are ended meanwhile', async () => {
     const { id, email } = await aUser(company);
-    const before = await rowOf('select last_login_at from users where id = ?', id);
-    await rowOf('delete from sign_in_networks where user_id = ?', id);
-    later(MINUTE);
+    const before = await selectRow('select last_login_at from users where id = ?', id);
+    await selectRow('delete from sign_in_networks where user_id = ?', id);
+    advanceClock(MINUTE);
     const answer = await signInOvertaken(email, () => must(company.as.delete(`/v1/users/${id}/sessions`)));
     expect(answer.status).toBe(401);
     expect(await trace(id)).toEqual([0, 0, before]);
@@ -63,7 +63,7 @@ describe('a session', () => {
     const { records } = await must(as.get('/v1/auth/sessions'));
     const { _id } = records.find((session: { current: boolean }) => !session.current);
     const end = (env?: Record<string, string>) => as.delete(`/v1/auth/sessions/${_id}`, env ? { env } : {});
-    expect((await overtaken(/^update "sessions" set "ended_at"/, () => must(end()), end)).status).toBe(404);
+    expect((await sendOvertaken(/^update "sessions" set "ended_at"/, () => must(end()), end)).status).toBe(404);
   });
 });
 
@@ -71,7 +71,7 @@ describe('a change of the password', () => {
   it('does nothing and mails nobody when the password is changed meanwhile', async () => {
     const { email, as } = await aUser(company);
     let elsewhere = as;
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "users" set "password_hash"/,
       async () => {
         await must(changePassword(as, PASSWORD, NEXT));
@@ -79,14 +79,14 @@ describe('a change of the password', () => {
       },
       (env) => changePassword(as, PASSWORD, 'the-one-that-came-too-late', env),
     );
-    expect(statusAndCode(answer)).toEqual([400, 'INVALID_CREDENTIALS']);
-    expect([await isLive(as), await isLive(elsewhere), mailsTo(email).length]).toEqual([true, true, 1]);
+    expect(readStatusAndCode(answer)).toEqual([400, 'INVALID_CREDENTIALS']);
+    expect([await isLive(as), await isLive(elsewhere), listMailsTo(email).length]).toEqual([true, true, 1]);
     expect((await logIn(company.slug, email, NEXT)).status).toBe(200);
   });
 
   it('is refused to a user who is deleted meanwhile', async () => {
     const { id, as } = await aUser(company);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "users" set "password_hash"/,
       () => must(signed(company.apiKey).delete(`/users/${id}`)),
       (env) => changePassword(as, PASSWORD, NEXT, env),
@@ -108,7 +108,7 @@ describe('a change of the password', () => {
 describe('a link that sets a new password', () => {
   const DEAD = [400, 'INVALID_RESET_TOKEN'];
   const resetOvertaken = (token: string, rival: () => Promise<unknown>) =>
-    overtaken(/^update "password_resets"/, rival, (env) => reset(token, 'the-one-that-came-too-late', env));
+    sendOvertaken(/^update "password_resets"/, rival, (env) => reset(token, 'the-one-that-came-too-late', env));
 
   it('works once, and its second use ends neither sessions nor other links', async () => {
     const { email } = await aUser(company);
@@ -121,7 +121,7 @@ describe('a link that sets a new password', () => {
       await sendReset(email);
       next = tokenFor(email);
     });
-    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(readStatusAndCode(answer)).toEqual(DEAD);
     expect(await isLive(session as unknown as Caller)).toBe(true);
     expect((await reset(next as unknown as string, 'yet-another-passphrase')).status).toBe(200);
   });
@@ -131,7 +131,7 @@ describe('a link that sets a new password', () => {
     await sendReset(email);
     const token = tokenFor(email);
     await must(reset(token, NEXT));
-    expect(statusAndCode(await reset(token, PASSWORD))).toEqual(DEAD);
+    expect(readStatusAndCode(await reset(token, PASSWORD))).toEqual(DEAD);
   });
 
   it('ends all other links and the sessions when it is used', async () => {
@@ -140,17 +140,17 @@ describe('a link that sets a new password', () => {
     const first = tokenFor(email);
     await sendReset(email);
     await must(reset(tokenFor(email), NEXT));
-    expect(statusAndCode(await reset(first, PASSWORD))).toEqual(DEAD);
+    expect(readStatusAndCode(await reset(first, PASSWORD))).toEqual(DEAD);
     expect(await isLive(as)).toBe(false);
   });
 
   it('is refused after an hour', async () => {
     const [one, other] = [await aUser(company), await aUser(company)];
     for (const { email } of [one, other]) await sendReset(email);
-    later(59 * MINUTE);
+    advanceClock(59 * MINUTE);
     expect((await reset(tokenFor(one.email), NEXT)).status).toBe(200);
-    later(61 * MINUTE);
-    expect(statusAndCode(await reset(tokenFor(other.email), NEXT))).toEqual(DEAD);
+    advanceClock(61 * MINUTE);
+    expect(readStatusAndCode(await reset(tokenFor(other.email), NEXT))).toEqual(DEAD);
   });
 
   it('is refused when its user is deactivated or deleted meanwhile', async () => {
@@ -160,7 +160,7 @@ describe('a link that sets a new password', () => {
     ]) {
       const { id, email } = await aUser(company);
       await sendReset(email);
-      expect(statusAndCode(await resetOvertaken(tokenFor(email), () => end(id)))).toEqual(DEAD);
+      expect(readStatusAndCode(await resetOvertaken(tokenFor(email), () => end(id)))).toEqual(DEAD);
     }
   });
 
@@ -171,10 +171,10 @@ describe('a link that sets a new password', () => {
       await must(call('POST', '/v1/users/reset-password/request', { json: { email } }));
     }
     await sendReset(other.email);
-    expect([mailsTo(email).length, mailsTo(other.email).length]).toEqual([5, 1]);
-    later(61 * MINUTE);
+    expect([listMailsTo(email).length, listMailsTo(other.email).length]).toEqual([5, 1]);
+    advanceClock(61 * MINUTE);
     await sendReset(email);
-    expect(mailsTo(email)).toHaveLength(6);
+    expect(listMailsTo(email)).toHaveLength(6);
   });
 });
 
@@ -186,7 +186,7 @@ describe('a mailed code', () => {
     });
   const aCode = async (email: string): Promise<string> => {
     await must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } }));
-    return codeIn(mailTo(email));
+    return readCode(readNewestMail(email));
   };
   const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
 
@@ -196,7 +196,7 @@ describe('a mailed code', () => {
     const trying = /^update "passwordless_codes"/;
     expect(
       (
-        await overtaken(
+        await sendOvertaken(
           trying,
           () => must(verify(email, code)),
           (env) => verify(email, code, env),
@@ -211,7 +211,7 @@ describe('a mailed code', () => {
     for (let tries = 0; tries < 5; tries += 1) expect((await verify(email, wrong(code))).status).toBe(400);
     expect((await verify(email, code)).status).toBe(400);
     const next = await aCode(email);
-    later(10 * MINUTE + 1000);
+    advanceClock(10 * MINUTE + 1000);
     expect((await verify(email, next)).status).toBe(400);
   });
 });

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { codeOf, wrongCode } from '../support/second-factor.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { computeCode, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { anEnrolledUser, finish, pendingOf } from './support.ts';
 
@@ -30,7 +30,7 @@ describe('the enrolment of a second factor', () => {
     expect((await password(email)).body).toHaveProperty('token');
 
     const enabled = await as.post('/v1/auth/2fa/enable', {
-      json: { totp_token: codeOf(body.secret), password: PASSWORD },
+      json: { totp_token: computeCode(body.secret), password: PASSWORD },
     });
     expect(enabled.status).toBe(200);
     expect(new Set(enabled.body.backup_codes).size).toBe(10);
@@ -43,11 +43,11 @@ describe('the enrolment of a second factor', () => {
     const first = (await as.post('/v1/auth/2fa/setup', AGAIN)).body.secret;
     const second = (await as.post('/v1/auth/2fa/setup', AGAIN)).body.secret;
     const enable = (secret: string) =>
-      as.post('/v1/auth/2fa/enable', { json: { totp_token: codeOf(secret), password: PASSWORD } });
-    expect(statusAndCode(await enable(first))).toEqual(WRONG);
+      as.post('/v1/auth/2fa/enable', { json: { totp_token: computeCode(secret), password: PASSWORD } });
+    expect(readStatusAndCode(await enable(first))).toEqual(WRONG);
     expect((await enable(second)).status).toBe(200);
-    expect(statusAndCode(await enable(second))).toEqual([409, '2FA_ALREADY_ENABLED']);
-    expect(statusAndCode(await as.post('/v1/auth/2fa/setup', AGAIN))).toEqual([409, '2FA_ALREADY_ENABLED']);
+    expect(readStatusAndCode(await enable(second))).toEqual([409, '2FA_ALREADY_ENABLED']);
+    expect(readStatusAndCode(await as.post('/v1/auth/2fa/setup', AGAIN))).toEqual([409, '2FA_ALREADY_ENABLED']);
   });
 
   it.each(['enable', 'disable', 'backup-codes'])('refuses %s when nothing was set up', async (what) => {
@@ -77,8 +77,8 @@ describe('the disabling of a second factor', () => {
     const wrong = { totp_token: wrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
     await finish(await pendingOf(company, email), { backup_code: backupCodes[0] });
     const spent = { totp_token: code(-1), backup_code: backupCodes[0] }[kind];
-    expect(statusAndCode(await disable(as, { [kind]: wrong }))).toEqual(WRONG);
-    expect(statusAndCode(await disable(as, { [kind]: spent }))).toEqual(WRONG);
+    expect(readStatusAndCode(await disable(as, { [kind]: wrong }))).toEqual(WRONG);
+    expect(readStatusAndCode(await disable(as, { [kind]: spent }))).toEqual(WRONG);
     expect(await isAskedFor(email)).toBe(true);
     const right = { totp_token: code(), backup_code: backupCodes[3] }[kind];
     expect((await disable(as, { [kind]: right })).status).toBe(200);
@@ -88,6 +88,6 @@ describe('the disabling of a second factor', () => {
   it('refuses a password and a code together', async () => {
     const { as } = await aUser(company);
     const json = { password: 'x', totp_token: '123456' };
-    expect(statusAndCode(await disable(as, json))).toEqual([422, 'VALIDATION_ERROR']);
+    expect(readStatusAndCode(await disable(as, json))).toEqual([422, 'VALIDATION_ERROR']);
   });
 });

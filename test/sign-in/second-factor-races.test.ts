@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { mailsTo } from '../support/mail.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
-import { codeOf, enrol, nextStep, wrongCode } from '../support/second-factor.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { listMailsTo } from '../support/mail.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
+import { computeCode, enrolAuthenticator, goToNextStep, wrongCode } from '../support/second-factor.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 import { anEnrolledUser, finish, pendingOf, postFactor } from './support.ts';
@@ -23,14 +23,14 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 const stateOf = async (userId: string) => ({
-  ...(await rowOf<{ mfa_enabled: number; session_epoch: number }>(
+  ...(await selectRow<{ mfa_enabled: number; session_epoch: number }>(
     'select mfa_enabled, session_epoch from users where id = ?',
     userId,
   )),
-  factors: await countOf('second_factors where user_id = ?', userId),
-  codes: await countOf('backup_codes where factor_id in (select id from second_factors where user_id = ?)', userId),
+  factors: await countRows('second_factors where user_id = ?', userId),
+  codes: await countRows('backup_codes where factor_id in (select id from second_factors where user_id = ?)', userId),
 });
-const withoutPassword = (id: string) => rowOf('update users set password_hash = null where id = ?', id);
+const withoutPassword = (id: string) => selectRow('update users set password_hash = null where id = ?', id);
 const changePassword = (as: Caller) =>
   must(as.post('/v1/auth/password', { json: { current_password: PASSWORD, new_password: NEXT } }));
 
@@ -44,8 +44,10 @@ describe('a sign-in that waits for the second factor', () => {
       [second, { backup_code: other }],
     ] as const) {
       const rival = () => must(finish(pending, { backup_code: pending === first ? one : backupCodes[2] }));
-      const answer = await overtaken(/^update "pending_second_factors"/, rival, (env) => finish(pending, late, env));
-      expect(statusAndCode(answer)).toEqual(ENDED);
+      const answer = await sendOvertaken(/^update "pending_second_factors"/, rival, (env) =>
+        finish(pending, late, env),
+      );
+      expect(readStatusAndCode(answer)).toEqual(ENDED);
       expect((await finish(await pendingOf(company, email), late)).status).toBe(200);
     }
   });
@@ -53,33 +55,35 @@ describe('a sign-in that waits for the second factor', () => {
   it('accepts a code once, and goes on after a wrong one', async () => {
     const { email, code, secret } = await anEnrolledUser(company);
     const pending = await pendingOf(company, email);
-    expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
     expect((await finish(pending, { totp_token: code() })).status).toBe(200);
-    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(WRONG_CODE);
-    nextStep();
-    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(
+      WRONG_CODE,
+    );
+    goToNextStep();
+    expect(readStatusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
   });
 
   it('ends after five wrong codes or five minutes', async () => {
     const { email, code, secret } = await anEnrolledUser(company);
     const pending = await pendingOf(company, email);
     for (let tries = 0; tries < 5; tries += 1) {
-      expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
+      expect(readStatusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
     }
-    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
+    expect(readStatusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
     const next = await pendingOf(company, email);
-    for (let steps = 0; steps < 11; steps += 1) nextStep();
-    expect(statusAndCode(await finish(next, { totp_token: code() }))).toEqual(ENDED);
+    for (let steps = 0; steps < 11; steps += 1) goToNextStep();
+    expect(readStatusAndCode(await finish(next, { totp_token: code() }))).toEqual(ENDED);
   });
 });
 
 describe('the setup of a second factor', () => {
   const setUp = (as: Caller, rival: () => Promise<unknown>, json: object = { password: PASSWORD }) =>
-    overtaken(/^update "users"/, rival, (env) => postFactor(as, 'setup', json, env));
+    sendOvertaken(/^update "users"/, rival, (env) => postFactor(as, 'setup', json, env));
 
   it('is refused, and stores nothing, when the password is changed meanwhile', async () => {
     const { id, as } = await aUser(company);
-    expect(statusAndCode(await setUp(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD);
+    expect(readStatusAndCode(await setUp(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD);
     expect((await stateOf(id)).factors).toBe(0);
   });
 
@@ -96,26 +100,26 @@ describe('the setup of a second factor', () => {
     const { id, as } = await aUser(company);
     let secret: unknown;
     const rival = async () => {
-      await enrol(as);
-      secret = await rowOf('select secret from second_factors where user_id = ?', id);
+      await enrolAuthenticator(as);
+      secret = await selectRow('select secret from second_factors where user_id = ?', id);
     };
-    expect(statusAndCode(await setUp(as, rival))).toEqual(ENABLED);
-    expect(await rowOf('select secret from second_factors where user_id = ?', id)).toEqual(secret);
+    expect(readStatusAndCode(await setUp(as, rival))).toEqual(ENABLED);
+    expect(await selectRow('select secret from second_factors where user_id = ?', id)).toEqual(secret);
   });
 
   it('needs a session of the last ten minutes when there is no password', async () => {
     const { id, as } = await aUser(company);
     await withoutPassword(id);
-    await rowOf('update sessions set created_at = created_at - 660000 where user_id = ?', id);
-    expect(statusAndCode(await postFactor(as, 'setup', {}))).toEqual(AGAIN);
+    await selectRow('update sessions set created_at = created_at - 660000 where user_id = ?', id);
+    expect(readStatusAndCode(await postFactor(as, 'setup', {}))).toEqual(AGAIN);
   });
 
   it('is refused when a password is set or a second factor enabled meanwhile', async () => {
     for (const gain of ["password_hash = 'set'", 'mfa_enabled = 1']) {
       const { id, as } = await aUser(company);
       await withoutPassword(id);
-      const answer = await setUp(as, () => rowOf(`update users set ${gain} where id = ?`, id), {});
-      expect(statusAndCode(answer)).toEqual(AGAIN);
+      const answer = await setUp(as, () => selectRow(`update users set ${gain} where id = ?`, id), {});
+      expect(readStatusAndCode(answer)).toEqual(AGAIN);
     }
   });
 });
@@ -123,17 +127,17 @@ describe('the setup of a second factor', () => {
 describe('the enabling of a second factor', () => {
   const secretOf = async (as: Caller): Promise<string> =>
     (await must(postFactor(as, 'setup', { password: PASSWORD }))).secret;
-  const enabling = (secret: string, steps = 0) => ({ totp_token: codeOf(secret, steps), password: PASSWORD });
+  const enabling = (secret: string, steps = 0) => ({ totp_token: computeCode(secret, steps), password: PASSWORD });
 
   it('changes nothing with a wrong code', async () => {
     const { id, email, as } = await aUser(company);
     const secret = await secretOf(as);
     const before = await stateOf(id);
     const answer = await postFactor(as, 'enable', { totp_token: wrongCode(secret), password: PASSWORD });
-    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
-    expect([await stateOf(id), mailsTo(email)]).toEqual([before, []]);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect([await stateOf(id), listMailsTo(email)]).toEqual([before, []]);
     expect(before).toMatchObject({ mfa_enabled: 0, codes: 0 });
-    expect(await rowOf('select confirmed_at from second_factors where user_id = ?', id)).toEqual({
+    expect(await selectRow('select confirmed_at from second_factors where user_id = ?', id)).toEqual({
       confirmed_at: null,
     });
   });
@@ -141,12 +145,12 @@ describe('the enabling of a second factor', () => {
   it('answers one set of backup codes when the factor is enabled meanwhile', async () => {
     const { id, as } = await aUser(company);
     const secret = await secretOf(as);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "second_factors"/,
       () => must(postFactor(as, 'enable', enabling(secret, -1))),
       (env) => postFactor(as, 'enable', enabling(secret), env),
     );
-    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
     expect(await stateOf(id)).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
 });
@@ -157,35 +161,37 @@ describe('the disabling of a second factor', () => {
     await must(finish(await pendingOf(company, email), { totp_token: code() }));
     const before = await stateOf(id);
     const answer = await postFactor(as, 'disable', { totp_token: wrongCode(secret) });
-    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
-    expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect([await stateOf(id), listMailsTo(email).length]).toEqual([before, 1]);
     // A used code stays used, and an unused one can be used.
-    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(
+      WRONG_CODE,
+    );
     expect((await finish(await pendingOf(company, email), { backup_code: backupCodes[0] })).status).toBe(200);
   });
 
   it('deletes its secret and all codes', async () => {
     const { id, as, code } = await anEnrolledUser(company);
-    const factor = await rowOf<{ id: string }>('select id from second_factors where user_id = ?', id);
+    const factor = await selectRow<{ id: string }>('select id from second_factors where user_id = ?', id);
     await must(postFactor(as, 'disable', { totp_token: code() }));
     expect(await stateOf(id)).toMatchObject({ mfa_enabled: 0, factors: 0 });
-    expect(await countOf('backup_codes where factor_id = ?', factor?.id)).toBe(0);
-    expect(await countOf('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
+    expect(await countRows('backup_codes where factor_id = ?', factor?.id)).toBe(0);
+    expect(await countRows('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
   });
 
   it.each(['disable', 'backup-codes'])('does not touch a factor that is enrolled meanwhile (%s)', async (what) => {
     const { id, as } = await anEnrolledUser(company);
     let after: unknown;
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       /^update "users" set "updated_at"/,
       async () => {
         await must(postFactor(as, 'disable', { password: PASSWORD }));
-        await enrol(as);
+        await enrolAuthenticator(as);
         after = await stateOf(id);
       },
       (env) => postFactor(as, what, { password: PASSWORD }, env),
     );
-    expect(statusAndCode(answer)).toEqual(WRONG_PASSWORD);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_PASSWORD);
     expect(await stateOf(id)).toEqual(after);
     expect(after).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
@@ -203,7 +209,7 @@ describe('new backup codes', () => {
     const { email, as, code, backupCodes } = await anEnrolledUser(company);
     const { backup_codes } = await must(postFactor(as, 'backup-codes', { totp_token: code() }));
     expect((await finish(await pendingOf(company, email), { backup_code: backup_codes[0] })).status).toBe(200);
-    expect(statusAndCode(await finish(await pendingOf(company, email), { backup_code: backupCodes[0] }))).toEqual(
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { backup_code: backupCodes[0] }))).toEqual(
       WRONG_CODE,
     );
   });
@@ -212,8 +218,8 @@ describe('new backup codes', () => {
     const { id, email, as, secret, backupCodes } = await anEnrolledUser(company);
     const before = await stateOf(id);
     const answer = await postFactor(as, 'backup-codes', { totp_token: wrongCode(secret) });
-    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
-    expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
+    expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
+    expect([await stateOf(id), listMailsTo(email).length]).toEqual([before, 1]);
     expect((await finish(await pendingOf(company, email), { backup_code: backupCodes[0] })).status).toBe(200);
   });
 });

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
-import { bearer, call } from '../support/api.ts';
-import { resetClock, runScheduled, standAt } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { codeIn, mailTo } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
-import { nextStep, wrongCode } from '../support/second-factor.ts';
+import { call, createCaller } from '../support/api.ts';
+import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { readCode, readNewestMail } from '../support/mail.ts';
+import { sendOvertaken } from '../support/rival.ts';
+import { goToNextStep, wrongCode } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { pasted } from '../support/typed-codes.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
@@ -21,7 +21,7 @@ afterEach(resetClock);
 type Code = { totp_token?: string; backup_code?: string };
 /** Finishes with a code, and the rival comes just before it is checked. */
 const finishOvertaken = (rival: () => Promise<unknown>, pendingToken: string, code: Code) =>
-  overtaken(/^update "pending_second_factors"/, rival, (env) => finish(pendingToken, code, env));
+  sendOvertaken(/^update "pending_second_factors"/, rival, (env) => finish(pendingToken, code, env));
 const password = (email: string) => logIn(company.slug, email, company.owner.password);
 const WRONG = [400, 'INVALID_2FA_CODE'];
 
@@ -36,13 +36,13 @@ describe('a sign-in with a second factor', () => {
     const { status, body } = await finish(first.body.pending_2fa_token, { totp_token: code() });
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, refresh_expires_in: 604_800, user: { _id: id, email } });
-    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
   it('asks for a code of the second factor after a mailed code', async () => {
     const { email, code } = await anEnrolledUser(company);
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
-    const json = { company_slug: company.slug, email, code: codeIn(mailTo(email)) };
+    const json = { company_slug: company.slug, email, code: readCode(readNewestMail(email)) };
     const { body } = await call('POST', '/v1/auth/passwordless/verify', { json });
     expect(body).toMatchObject({ requires_2fa: true });
     expect((await finish(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
@@ -50,9 +50,9 @@ describe('a sign-in with a second factor', () => {
 
   it('accepts the codes of one time step before and after only', async () => {
     const { email, code } = await anEnrolledUser(company);
-    nextStep();
-    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-2) }))).toEqual(WRONG);
-    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code(2) }))).toEqual(WRONG);
+    goToNextStep();
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-2) }))).toEqual(WRONG);
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code(2) }))).toEqual(WRONG);
     expect((await finish(await pendingOf(company, email), { totp_token: code(1) })).status).toBe(200);
     expect((await finish(await pendingOf(company, email), { totp_token: code(-1) })).status).toBe(200);
   });
@@ -61,15 +61,15 @@ describe('a sign-in with a second factor', () => {
     const { email, code } = await anEnrolledUser(company);
     const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
     const used = { totp_token: code() };
-    expect(statusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
-    expect(statusAndCode(await finish(await pendingOf(company, email), used))).toEqual(WRONG);
-    nextStep();
+    expect(readStatusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), used))).toEqual(WRONG);
+    goToNextStep();
     expect((await finish(await pendingOf(company, email), { totp_token: code() })).status).toBe(200);
   });
 
   it('refuses the code that enabled the factor', async () => {
     const { email, code } = await anEnrolledUser(company);
-    expect(statusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-1) }))).toEqual(WRONG);
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-1) }))).toEqual(WRONG);
   });
 
   it('accepts each backup code once, also in upper case and with spaces', async () => {
@@ -77,18 +77,18 @@ describe('a sign-in with a second factor', () => {
     const [one, other] = backupCodes as [string, string];
     const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
     const used = { backup_code: one };
-    expect(statusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
+    expect(readStatusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
     const typed = ` ${other.replace('-', ' ').toUpperCase()} `;
     expect((await finish(await pendingOf(company, email), { backup_code: typed })).status).toBe(200);
-    expect(statusAndCode(await finish(await pendingOf(company, email), { backup_code: other }))).toEqual(WRONG);
+    expect(readStatusAndCode(await finish(await pendingOf(company, email), { backup_code: other }))).toEqual(WRONG);
   });
 
   it('refuses the code of another user', async () => {
     const [one, other] = [await anEnrolledUser(company), await anEnrolledUser(company)];
     const pending = await pendingOf(company, one.email);
-    expect(statusAndCode(await finish(pending, { totp_token: other.code() }))).toEqual(WRONG);
+    expect(readStatusAndCode(await finish(pending, { totp_token: other.code() }))).toEqual(WRONG);
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
-      expect(statusAndCode(await finish(pending, { backup_code: code }))).toEqual(WRONG);
+      expect(readStatusAndCode(await finish(pending, { backup_code: code }))).toEqual(WRONG);
     }
   });
 
@@ -98,7 +98,7 @@ describe('a sign-in with a second factor', () => {
       const totp_token = pasted(code())[index] as string;
       const { status } = await finish(await pendingOf(company, email), { totp_token });
       expect([totp_token, status]).toEqual([totp_token, 200]);
-      nextStep();
+      goToNextStep();
     }
     for (const [index, backup] of backupCodes.entries()) {
       const backup_code = pasted(backup)[index % pasted('').length]?.toUpperCase() as string;
@@ -118,7 +118,7 @@ describe('a sign-in with a second factor', () => {
     [{ totp_token: 123456 as never }],
     [{ backup_code: '' }],
   ])('refuses %j', async (code) => {
-    expect(statusAndCode(await finish('token', code))).toEqual([422, 'VALIDATION_ERROR']);
+    expect(readStatusAndCode(await finish('token', code))).toEqual([422, 'VALIDATION_ERROR']);
   });
 });
 
@@ -128,7 +128,7 @@ describe('the pending token of a sign-in with a second factor', () => {
   it('is refused as a session token', async () => {
     const { email } = await anEnrolledUser(company);
     const pending = await pendingOf(company, email);
-    expect((await bearer(pending).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(pending).get('/v1/auth/me')).status).toBe(401);
     expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
   });
 
@@ -142,10 +142,10 @@ describe('the pending token of a sign-in with a second factor', () => {
     const pending = await pendingOf(company, email);
     const guess = async () => {
       for (let tries = 0; tries < 5; tries += 1) {
-        expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG);
+        expect(readStatusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG);
       }
     };
-    expect(statusAndCode(await finishOvertaken(guess, pending, { totp_token: code() }))).toEqual(DEAD);
+    expect(readStatusAndCode(await finishOvertaken(guess, pending, { totp_token: code() }))).toEqual(DEAD);
     expect((await finish(await pendingOf(company, email), { totp_token: code() })).status).toBe(200);
   });
 
@@ -153,7 +153,7 @@ describe('the pending token of a sign-in with a second factor', () => {
     const { id, email, code } = await anEnrolledUser(company);
     const pending = await pendingOf(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
-    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
+    expect(readStatusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
@@ -163,7 +163,7 @@ describe('the pending token of a sign-in with a second factor', () => {
       (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
     expect((await dump()).length).toBeGreaterThan(0);
     expect(JSON.stringify(await dump())).not.toContain(pending);
-    standAt(clock.now() + 600_000);
+    stopClockAt(clock.now() + 600_000);
     await runScheduled();
     expect(await dump()).toEqual([]);
   });
@@ -178,7 +178,7 @@ describe('the eleventh wrong code of a user', () => {
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
     const refused = await finish(await pendingOf(company, email), { totp_token: code() });
-    expect(statusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
+    expect(readStatusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
   });
 });

@@ -2,11 +2,11 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
-import { bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
+import { type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
 import { inContext } from '../support/context.ts';
-import { mailsTo, mailTo } from '../support/mail.ts';
+import { listMailsTo, readNewestMail } from '../support/mail.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { isLive } from './support.ts';
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const again = async (email: string) => bearer((await logIn(company.slug, email, PASSWORD)).body.token);
+const again = async (email: string) => createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
 const userOf = (id: string) =>
   inContext({ kind: 'anonymous' }, async (ctx) => (await selectUser(ctx.db, company.id, id))[0] as User);
 /** A sign-in that has read its user before. */
@@ -52,7 +52,7 @@ describe('the list of sessions', () => {
   it('has the minute of the last use and no ended session', async () => {
     const { as, elsewhere } = await aRoamer();
     const before = (await as.get('/v1/auth/sessions')).body.records;
-    later(5 * 60_000);
+    advanceClock(5 * 60_000);
     await as.get('/v1/auth/me');
     await elsewhere.post('/v1/auth/logout');
     const after = (await as.get('/v1/auth/sessions')).body.records;
@@ -71,7 +71,7 @@ describe('a request to end sessions', () => {
     const { status, body } = await as.delete(`/v1/auth/sessions/${other._id}`);
     expect([status, body]).toEqual([204, '']);
     expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
-    expect(statusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
+    expect(readStatusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
   });
 
   it('never ends a session of another user', async () => {
@@ -98,7 +98,7 @@ describe('a request to end sessions', () => {
     expect((await manager.as.delete(`/v1/users/${id}/sessions`)).status).toBe(204);
     expect([await isLive(as), await isLive(elsewhere), await isLive(manager.as)]).toEqual([false, false, true]);
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
-    expect(statusAndCode(await manager.as.delete(`/v1/users/${'0'.repeat(24)}/sessions`))).toEqual([
+    expect(readStatusAndCode(await manager.as.delete(`/v1/users/${'0'.repeat(24)}/sessions`))).toEqual([
       404,
       'USER_NOT_FOUND',
     ]);
@@ -117,20 +117,20 @@ describe('a change of the password', () => {
     expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(400);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
-    expect(mailTo(email).subject).toMatch(/^Your password was changed/);
+    expect(readNewestMail(email).subject).toMatch(/^Your password was changed/);
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it('is refused with a wrong password, which counts as a failed sign-in', async () => {
     const { email, as, elsewhere } = await aRoamer();
     const answers = await Promise.all(Array.from({ length: 10 }, () => change(as, 'wrong-password')));
-    expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(
+    expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(
       new Set(['400,INVALID_CREDENTIALS']),
     );
     expect((await change(as, PASSWORD)).status).toBe(429);
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(429);
     expect(await isLive(elsewhere)).toBe(true);
-    expect(mailsTo(email)).toEqual([]);
+    expect(listMailsTo(email)).toEqual([]);
   });
 
   it.each(['eleven-long', 'x'.repeat(129), 'gfhjkmgfhjkm'])('refuses %j', async (password) => {
@@ -142,6 +142,6 @@ describe('a change of the password', () => {
   it('is refused to a user without a password', async () => {
     const { id, as } = await aUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET password_hash = NULL WHERE id = ?').bind(id).run();
-    expect(statusAndCode(await change(as, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
+    expect(readStatusAndCode(await change(as, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
   });
 });

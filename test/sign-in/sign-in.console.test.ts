@@ -2,9 +2,9 @@ import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
-import { bearer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const DAY = 24 * 3600_000;
@@ -180,7 +180,7 @@ describe('GET /v1/auth/me', () => {
   ];
 
   it.each(refusals)('refuses %s', async (_what, token) => {
-    const { status, body } = await bearer(await token()).get('/v1/auth/me');
+    const { status, body } = await createCaller(await token()).get('/v1/auth/me');
     expect([status, body.error]).toEqual([401, 'UNAUTHORIZED']);
   });
 
@@ -204,21 +204,21 @@ describe('POST /v1/auth/refresh', () => {
     const first = await refresh(refreshToken);
     expect(first.status).toBe(200);
     expect(Object.keys(first.body).sort()).toEqual(['expires_in', 'refresh_expires_in', 'refresh_token', 'token']);
-    expect((await bearer(first.body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(first.body.token).get('/v1/auth/me')).status).toBe(200);
     const second = await refresh(first.body.refresh_token);
     expect(second.status).toBe(200);
     expect((await refresh(refreshToken)).status).toBe(401);
-    expect((await bearer(second.body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(second.body.token).get('/v1/auth/me')).status).toBe(401);
     expect((await refresh(second.body.refresh_token)).status).toBe(401);
   });
 
   it('answers a retry within ten seconds with the same new token, until that is used', async () => {
     const { refreshToken } = await aCompany();
     const lost = await refresh(refreshToken);
-    later(9_000);
+    advanceClock(9_000);
     const retried = await refresh(refreshToken);
     expect([retried.status, retried.body.refresh_token]).toEqual([200, lost.body.refresh_token]);
-    expect((await bearer(retried.body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(retried.body.token).get('/v1/auth/me')).status).toBe(200);
     const { status, body } = await refresh(lost.body.refresh_token);
     expect(status).toBe(200);
     expect((await refresh(refreshToken)).status).toBe(401);
@@ -228,7 +228,7 @@ describe('POST /v1/auth/refresh', () => {
   it('keeps the session when two tabs refresh at once', async () => {
     const { refreshToken } = await aCompany();
     let second: string | undefined;
-    const rival = rivalBefore(/update "sessions"/, async () => {
+    const rival = createRivalEnv(/update "sessions"/, async () => {
       second = (await refresh(refreshToken)).body.refresh_token;
     });
     const first = await call('POST', '/v1/auth/refresh', { json: { refresh_token: refreshToken }, env: rival.env });
@@ -242,18 +242,18 @@ describe('POST /v1/auth/refresh', () => {
     const { refreshToken } = await aCompany();
     let token = refreshToken;
     for (let day = 6; day <= 24; day += 6) {
-      later(day * DAY);
+      advanceClock(day * DAY);
       const { status, body } = await refresh(token);
       expect([day, status, body.refresh_expires_in]).toEqual([day, 200, day === 24 ? 6 * 86_400 : 604_800]);
       token = body.refresh_token;
     }
-    later(30 * DAY - 60_000);
+    advanceClock(30 * DAY - 60_000);
     const last = await refresh(token);
     expect(last.status).toBe(200);
     expect(last.body.refresh_expires_in).toBeLessThanOrEqual(60);
-    later(30 * DAY + 1000);
+    advanceClock(30 * DAY + 1000);
     expect((await refresh(last.body.refresh_token)).status).toBe(401);
-    expect((await bearer(last.body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(last.body.token).get('/v1/auth/me')).status).toBe(401);
   });
 
   it('refuses what is no token, of any length', async () => {
@@ -263,16 +263,16 @@ describe('POST /v1/auth/refresh', () => {
   it('ends the session when a used token is presented after ten seconds', async () => {
     const { refreshToken } = await aCompany();
     const { body } = await refresh(refreshToken);
-    later(10_001);
+    advanceClock(10_001);
     expect((await refresh(refreshToken)).status).toBe(401);
-    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(401);
     expect((await refresh(body.refresh_token)).status).toBe(401);
   });
 
   it('refuses an access token, and a refresh token that is seven days old', async () => {
     const { token, refreshToken } = await aCompany();
     expect((await refresh(token)).body.error).toBe('UNAUTHORIZED');
-    later(7 * 24 * 3600_000 + 1000);
+    advanceClock(7 * 24 * 3600_000 + 1000);
     expect((await refresh(refreshToken)).status).toBe(401);
   });
 

@@ -1,5 +1,5 @@
 import { type ApiResponse, type Caller, call } from '../support/api.ts';
-import { enrol } from '../support/second-factor.ts';
+import { enrolAuthenticator } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
@@ -9,7 +9,7 @@ export const isLive = async (as: Caller): Promise<boolean> => (await as.get('/v1
 /** A user with an enabled authenticator. */
 export async function anEnrolledUser(company: Company) {
   const user = await aUser(company);
-  return { ...user, ...(await enrol(user.as)) };
+  return { ...user, ...(await enrolAuthenticator(user.as)) };
 }
 
 /** Signs in by password as somebody with a second factor. @returns the token of the sign-in under way */

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, type Caller, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { mailsTo, mailTo } from '../support/mail.ts';
-import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { type Caller, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { listMailsTo, readNewestMail } from '../support/mail.ts';
+import { computeCode, enrolAuthenticator, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { anEnrolledUser, isLive, pendingOf, postFactor } from './support.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const subjects = (email: string) => mailsTo(email).map(({ subject }) => subject.split(':')[0]);
+const subjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);
 const set = (id: string, what: string) =>
   env.CONTROL_DB.prepare(`UPDATE users SET ${what} WHERE id = ?`).bind(id).run();
 const NO_PASSWORD = [400, 'INVALID_CREDENTIALS'];
@@ -23,25 +23,25 @@ const NO_CODE = [400, 'INVALID_2FA_CODE'];
 /** Another session of somebody who has enrolled. */
 async function elsewhere(email: string, backupCode: string | undefined): Promise<Caller> {
   const json = { pending_2fa_token: await pendingOf(company, email), backup_code: backupCode };
-  return bearer((await call('POST', '/v1/auth/2fa/login', { json })).body.token);
+  return createCaller((await call('POST', '/v1/auth/2fa/login', { json })).body.token);
 }
 
 describe('an access token alone', () => {
   it('cannot set up a second factor', async () => {
     const { as, email } = await aUser(company);
     for (const json of [{}, { password: 'wrong-password' }]) {
-      expect(statusAndCode(await postFactor(as, 'setup', json))).toEqual(NO_PASSWORD);
+      expect(readStatusAndCode(await postFactor(as, 'setup', json))).toEqual(NO_PASSWORD);
     }
-    expect(statusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual(NO_PASSWORD);
+    expect(readStatusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual(NO_PASSWORD);
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
   });
 
   it('cannot enable a second factor that was set up', async () => {
     const { as, email } = await aUser(company);
     const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
-    const totp_token = codeOf(secret);
+    const totp_token = computeCode(secret);
     for (const json of [{ totp_token }, { totp_token, password: 'wrong-password' }]) {
-      expect(statusAndCode(await postFactor(as, 'enable', json))).toEqual(NO_PASSWORD);
+      expect(readStatusAndCode(await postFactor(as, 'enable', json))).toEqual(NO_PASSWORD);
     }
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
     expect((await postFactor(as, 'enable', { totp_token, password: PASSWORD })).status).toBe(200);
@@ -49,16 +49,16 @@ describe('an access token alone', () => {
 
   it.each(['disable', 'backup-codes'])('cannot call %s', async (what) => {
     const { as, email, secret, backupCodes } = await anEnrolledUser(company);
-    expect(statusAndCode(await postFactor(as, what))).toEqual(NO_PASSWORD);
-    expect(statusAndCode(await postFactor(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
-    expect(statusAndCode(await postFactor(as, what, { totp_token: wrongCode(secret) }))).toEqual(NO_CODE);
-    expect(statusAndCode(await postFactor(as, what, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, what))).toEqual(NO_PASSWORD);
+    expect(readStatusAndCode(await postFactor(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
+    expect(readStatusAndCode(await postFactor(as, what, { totp_token: wrongCode(secret) }))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, what, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
     expect(await isLive(await elsewhere(email, backupCodes[0]))).toBe(true);
   });
 
   it('cannot reset the second factor of its own user', async () => {
     const { id, as, email } = await aUser(company, { can: ['users:update'] });
-    await enrol(as);
+    await enrolAuthenticator(as);
     expect((await as.delete(`/v1/users/${id}/2fa`)).status).toBe(403);
     expect(await pendingOf(company, email)).toEqual(expect.any(String));
   });
@@ -85,7 +85,7 @@ describe('a wrong code of a second factor', () => {
     const { secret } = (await postFactor(as, 'setup', { password: PASSWORD })).body;
     const json = { totp_token: wrongCode(secret), password: PASSWORD };
     const answers = await Promise.all(Array.from({ length: 10 }, () => postFactor(as, 'enable', json)));
-    expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
+    expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
     expect((await postFactor(as, 'enable', json)).status).toBe(429);
   });
@@ -94,14 +94,14 @@ describe('a wrong code of a second factor', () => {
 describe('a change of the second factor', () => {
   it('is mailed to the user and ends their other sessions when it enables one', async () => {
     const { email, as } = await aUser(company);
-    const other = bearer((await logIn(company.slug, email, PASSWORD)).body.token);
+    const other = createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
     await postFactor(as, 'setup', { password: PASSWORD });
     expect(subjects(email)).toEqual([]);
     expect(await isLive(other)).toBe(true);
-    await enrol(as);
+    await enrolAuthenticator(as);
     expect([await isLive(as), await isLive(other)]).toEqual([true, false]);
     expect(subjects(email)).toEqual(['Your second factor was enabled']);
-    expect(mailTo(email).text).toContain('Was this not you?');
+    expect(readNewestMail(email).text).toContain('Was this not you?');
   });
 
   it.each([
@@ -122,8 +122,8 @@ describe('a change of the second factor', () => {
     const { as, backupCodes, code } = await anEnrolledUser(company);
     const first = await postFactor(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
-    expect(statusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
-    expect(statusAndCode(await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(NO_CODE);
     const second = await postFactor(as, 'backup-codes', { backup_code: first.body.backup_codes[0] });
     expect(second.status).toBe(200);
     expect(second.body.backup_codes).not.toContain(first.body.backup_codes[1]);
@@ -138,19 +138,19 @@ describe('a user without a password', () => {
     await set(id, 'password_hash = NULL');
     const { status, body } = await postFactor(as, 'setup');
     expect(status).toBe(200);
-    later(9 * 60_000);
+    advanceClock(9 * 60_000);
     expect((await postFactor(as, 'setup', { password: PASSWORD })).status).toBe(400);
     await env.CONTROL_DB.prepare('UPDATE sessions SET created_at = created_at - 660000 WHERE user_id = ?')
       .bind(id)
       .run();
-    expect(statusAndCode(await postFactor(as, 'setup'))).toEqual(AGAIN);
-    expect(statusAndCode(await postFactor(as, 'enable', { totp_token: codeOf(body.secret) }))).toEqual(AGAIN);
+    expect(readStatusAndCode(await postFactor(as, 'setup'))).toEqual(AGAIN);
+    expect(readStatusAndCode(await postFactor(as, 'enable', { totp_token: computeCode(body.secret) }))).toEqual(AGAIN);
   });
 
   it('needs a code of the second factor where one is enabled', async () => {
     const { id, as, code } = await anEnrolledUser(company);
     await set(id, 'password_hash = NULL');
-    expect(statusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE);
+    expect(readStatusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE);
     expect((await postFactor(as, 'disable', { totp_token: code() })).status).toBe(200);
   });
 });
@@ -177,7 +177,7 @@ describe('the reset of a second factor', () => {
 
   it('is refused to a caller who may do less than the user', async () => {
     const powerful = await aUser(company, { can: ['users:update', 'dashboards:create'] });
-    await enrol(powerful.as);
+    await enrolAuthenticator(powerful.as);
     const manager = await aUser(company, { can: ['users:update'] });
     expect((await reset(manager.as, powerful.id)).status).toBe(403);
     const equal = await aUser(company, { can: ['users:update', 'dashboards:create'] });
@@ -189,7 +189,7 @@ describe('the reset of a second factor', () => {
     const { as, owner } = there;
     const manager = await aUser(there, { can: ['users:update'] });
     const administrator = await aUser(there, { can: ['*'] });
-    await enrol(as);
+    await enrolAuthenticator(as);
     await env.CONTROL_DB.prepare('DELETE FROM group_bindings WHERE principal_id = ?').bind(owner.id).run();
     expect((await reset(manager.as, owner.id)).status).toBe(403);
     expect((await reset(administrator.as, owner.id)).status).toBe(204);

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { type ApiResponse, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { signedWire, type Wire } from './support.ts';
 
@@ -18,7 +18,7 @@ function sendHeldBack({ method, path, headers, body }: Wire, ms: number): Promis
   const held = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        later(ms);
+        advanceClock(ms);
         controller.enqueue(bytes);
         controller.close();
       },

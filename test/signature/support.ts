@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { type Key, sign } from '../../examples/signing/sign.ts';
-import { type ApiResponse, BASE_URL, call, type Sending } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, call, type RequestOptions } from '../support/api.ts';
 
 /** A request as it goes over the wire: nothing is added to it. */
 export interface Wire {
@@ -22,14 +22,14 @@ export async function signedWire(
 }
 
 /** Sends a signed request to the Worker. */
-export const send = ({ method, path, headers, body }: Wire, variables?: Sending['env']): Promise<ApiResponse> =>
+export const send = ({ method, path, headers, body }: Wire, variables?: RequestOptions['env']): Promise<ApiResponse> =>
   call(method, path, { headers: Object.fromEntries(headers), ...(body !== '' && { body }), env: variables });
 
 /** Signs and sends. */
 export const sendSigned = async (
   key: Key,
   draft: Parameters<typeof signedWire>[1] = {},
-  variables?: Sending['env'],
+  variables?: RequestOptions['env'],
 ): Promise<ApiResponse> => send(await signedWire(key, draft), variables);
 
 /** Changes rows of the control database behind the API's back. */

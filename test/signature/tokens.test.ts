@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
-import { bearer, call } from '../support/api.ts';
+import { call, createCaller } from '../support/api.ts';
 import { aServiceAccount, withServiceToken } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 let company: Company;
-let machine: ReturnType<typeof bearer>;
+let machine: ReturnType<typeof createCaller>;
 beforeAll(async () => {
   company = await aCompany();
   machine = await withServiceToken(await aServiceAccount(company));
@@ -42,8 +42,8 @@ describe('a token on a route that takes signed requests', () => {
     const answers = [
       await company.as[route.method](address),
       await machine[route.method](address),
-      await bearer('garbage')[route.method](address),
-      await bearer('sa_a_b_c:secret')[route.method](address),
+      await createCaller('garbage')[route.method](address),
+      await createCaller('sa_a_b_c:secret')[route.method](address),
       await call(route.method.toUpperCase(), address, { headers: { authorization: 'bearer' } }),
     ];
     for (const { status, body } of answers) {

@@ -9,11 +9,11 @@ import type { PresentedCredential } from '../../src/access/known-principals.ts';
 import { openContext } from '../../src/context.ts';
 import { type HttpEnv, readOrigin } from '../../src/http/mount.ts';
 import { Failure } from '../../src/kernel/failure.ts';
-import { derive } from '../../src/modules/service-accounts/keys.ts';
+import { deriveSecret } from '../../src/modules/service-accounts/keys.ts';
 import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { call } from '../support/api.ts';
-import { resetClock, standAt } from '../support/clock.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
 import { aCompany } from '../support/worlds.ts';
 import { alter } from './support.ts';
 
@@ -56,7 +56,7 @@ async function knock(method: string, url: string, headers: Record<string, string
 
 beforeAll(async () => {
   const { apiKey } = await aCompany();
-  const derived = await derive(MASTER, key.access_key, SALT);
+  const derived = await deriveSecret(MASTER, key.access_key, SALT);
   expect(derived).toBe(key.secret_key);
   await alter(
     'UPDATE api_keys SET access_key = ?, salt = ?, derivation_version = ?, secret_digest = ? WHERE access_key = ?',
@@ -64,7 +64,7 @@ beforeAll(async () => {
   );
 });
 
-beforeEach(() => standAt(Date.parse(now)));
+beforeEach(() => stopClockAt(Date.parse(now)));
 
 afterEach(resetClock);
 

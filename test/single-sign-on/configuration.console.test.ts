@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { BASE_URL } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { mailsTo, whileMailIsDown } from '../support/mail.ts';
-import { aSigner } from '../support/saml-idp.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
+import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { CONSOLE, callbackUrl, configure, start, tryStart } from './support.ts';
@@ -55,7 +55,7 @@ describe('the configuration of single sign-on', () => {
   });
 
   it('may name a SAML provider instead', async () => {
-    const { certificate } = await aSigner();
+    const { certificate } = await createSigner();
     const saml = {
       type: 'saml',
       idp_entity_id: 'https://idp.example.org/saml',
@@ -92,22 +92,22 @@ describe('the configuration of single sign-on', () => {
     expect((await administrator.as.put(PATH, { json: oidc })).status).toBe(200);
     expect((await administrator.as.delete(PATH)).status).toBe(204);
     for (const address of [told.owner.email, administrator.email]) {
-      const [removed, changed, ...others] = mailsTo(address);
+      const [removed, changed, ...others] = listMailsTo(address);
       expect(others).toEqual([]);
       expect(changed?.text).toContain(`${administrator.email} has set the identity provider`);
       expect(removed?.text).toContain(`${administrator.email} has taken away the identity provider`);
     }
-    for (const { email } of [...strangers, inactive]) expect(mailsTo(email)).toEqual([]);
+    for (const { email } of [...strangers, inactive]) expect(listMailsTo(email)).toEqual([]);
   });
 
   it('is mailed later if the mail service is down', async () => {
     const told = await aCompany();
     await whileMailIsDown(() => told.as.put(PATH, { json: oidc }));
-    expect(mailsTo(told.owner.email)).toEqual([]);
-    later(61_000);
+    expect(listMailsTo(told.owner.email)).toEqual([]);
+    advanceClock(61_000);
     await runScheduled();
     resetClock();
-    expect(mailsTo(told.owner.email)).toHaveLength(1);
+    expect(listMailsTo(told.owner.email)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -139,7 +139,7 @@ describe('the configuration of single sign-on', () => {
   });
 
   it('must have valid, single and strong certificates', async () => {
-    const [{ certificate }, weak] = [await aSigner(), await aSigner(1024)];
+    const [{ certificate }, weak] = [await createSigner(), await createSigner(1024)];
     const saml = { type: 'saml', idp_entity_id: 'idp', idp_sso_url: 'https://idp.example.org', redirect_uris: [] };
     const fields = async (idp_certificates: unknown) => {
       const { status, body } = await company.as.put(PATH, { json: { ...saml, idp_certificates } });
@@ -172,7 +172,7 @@ describe('the address of a provider in production', () => {
   ])('must not be %s', async (address) => {
     const issuer = await company.as.put(PATH, { ...production, json: { ...oidc, issuer: address } });
     expect([issuer.status, issuer.body.details[0].field]).toEqual([422, 'issuer']);
-    const { certificate } = await aSigner();
+    const { certificate } = await createSigner();
     const saml = { type: 'saml', idp_entity_id: 'i', idp_certificates: [certificate], redirect_uris: [] };
     const sso = await company.as.put(PATH, { ...production, json: { ...saml, idp_sso_url: address } });
     expect([sso.status, sso.body.details[0].field]).toEqual([422, 'idp_sso_url']);
@@ -207,7 +207,7 @@ describe('the scheduled run', () => {
       } as unknown as ExecutionContext);
     await run();
     expect(await count()).toBe(1);
-    later(10 * 60_000 + 1);
+    advanceClock(10 * 60_000 + 1);
     await run();
     resetClock();
     expect(await count()).toBe(0);

@@ -1,7 +1,7 @@
 import { importJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type ApiResponse, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryStart } from './support.ts';
 
@@ -192,7 +192,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
       state: searchParams.get('state') as string,
     };
     expect((await answerByRedirect(other, answered)).status).toBe(400);
-    later(10 * 60_000 + 1);
+    advanceClock(10 * 60_000 + 1);
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { finish } from '../sign-in/support.ts';
-import { type ApiResponse, bearer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { overtaken } from '../support/rival.ts';
-import { enrol } from '../support/second-factor.ts';
+import { type ApiResponse, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { sendOvertaken } from '../support/rival.ts';
+import { enrolAuthenticator } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { setQuotas } from '../usage/support.ts';
@@ -56,7 +56,7 @@ describe('a sign-in with an OpenID Provider', () => {
     const { status, body } = await exchange(code as string);
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, user: { _id: company.owner.id, email: company.owner.email } });
-    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
   it('uses a new PKCE challenge, state and nonce each time', async () => {
@@ -72,7 +72,9 @@ describe('a sign-in with an OpenID Provider', () => {
   it('accepts a code once, even when it is exchanged meanwhile', async () => {
     const code = sentOn(await signIn(company.owner.email)).code as string;
     const rival = () => must(exchange(code));
-    const late = await overtaken(/^delete from "sso_codes"/, rival, (env) => tryExchange(code, secretOf(code), env));
+    const late = await sendOvertaken(/^delete from "sso_codes"/, rival, (env) =>
+      tryExchange(code, secretOf(code), env),
+    );
     expect([late.status, late.body.error]).toEqual([400, 'INVALID_SSO_CODE']);
   });
 
@@ -101,7 +103,7 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('accepts a code for a minute', async () => {
     const { code } = sentOn(await signIn(company.owner.email));
-    later(60_001);
+    advanceClock(60_001);
     expect((await exchange(code as string)).body.error).toBe('INVALID_SSO_CODE');
   });
 
@@ -109,7 +111,7 @@ describe('a sign-in with an OpenID Provider', () => {
     const back = await visit(await start(company), { login: company.owner.email, until: callbackUrl(company) });
     const answer = (env?: Record<string, string>) =>
       answerByRedirect(company, Object.fromEntries(back.searchParams), env);
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^delete from "sso_logins"/,
       async () => expect(sentOn(await answer()).code).toBeTruthy(),
       answer,
@@ -150,7 +152,7 @@ describe('a sign-in with an OpenID Provider', () => {
 
   it('continues with the second factor where the company requires single sign-on', async () => {
     const { email, as } = await aUser(company);
-    const { code } = await enrol(as);
+    const { code } = await enrolAuthenticator(as);
     const { pending_2fa_token } = await must(exchange(sentOn(await signIn(email)).code as string));
     const setSsoOnly = (sso_only: boolean) => must(company.as.put('/v1/company/settings', { json: { sso_only } }));
     await setSsoOnly(true);
@@ -162,9 +164,11 @@ describe('a sign-in with an OpenID Provider', () => {
     const code = sentOn(await signIn(company.owner.email)).code as string;
     const setStatus = (status: string) =>
       must(
-        bearer(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${company.id}`, { json: { status } }),
+        createCaller(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${company.id}`, {
+          json: { status },
+        }),
       );
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^delete from "sso_codes"/,
       () => setStatus('suspended'),
       (variables) => tryExchange(code, secretOf(code), variables),
@@ -180,7 +184,7 @@ describe('a sign-in with an OpenID Provider', () => {
     const email = `newcomer@${open.slug}.test`;
     const { body } = await exchange(sentOn(await signIn(email, open)).code as string);
     expect(body.user).toEqual({ _id: expect.any(String), email, name: 'Petra Provider', company_id: open.id });
-    const { body: me } = await bearer(body.token).get('/v1/auth/me');
+    const { body: me } = await createCaller(body.token).get('/v1/auth/me');
     expect(me.user).toMatchObject({ status: 'active', group_ids: [] });
     const again = await exchange(sentOn(await signIn(email, open)).code as string);
     expect(again.body.user._id).toBe(body.user._id);
@@ -205,7 +209,7 @@ describe('a sign-in with an OpenID Provider', () => {
     };
     const [first, second] = [await back(), await back()];
     let other: ApiResponse | undefined;
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^insert into "users"/,
       async () => {
         other = await answerByRedirect(open, first);

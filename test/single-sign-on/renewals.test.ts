@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { replaceEncrypted } from '../../src/modules/managed-database/store.ts';
 import { replaceClientSecret } from '../../src/modules/single-sign-on/store.ts';
 import { inContext } from '../support/context.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -23,7 +23,7 @@ describe('a client secret', () => {
   const put = (client_secret: string) => must(company.as.put(PATH, { json: { ...json, client_secret } }));
   const stored = async (): Promise<string> =>
     (
-      await rowOf<{ client_secret: string }>(
+      await selectRow<{ client_secret: string }>(
         'select client_secret from sso_configurations where company_id = ?',
         company.id,
       )
@@ -36,7 +36,7 @@ describe('a client secret', () => {
       await put('the secret of the rival');
       ofRival = await stored();
     };
-    const answer = await overtaken(/^insert into "sso_configurations"/, rival, (env) =>
+    const answer = await sendOvertaken(/^insert into "sso_configurations"/, rival, (env) =>
       company.as.put(PATH, { json, env }),
     );
     expect([answer.status, await stored()]).toEqual([200, ofRival]);
@@ -59,17 +59,17 @@ describe('the encrypted columns of a company’s database', () => {
     'are not overwritten by older values that were encrypted again under a newer key: %s',
     async (changed) => {
       const { id } = await aCompany();
-      await rowOf(
+      await selectRow(
         `insert into managed_databases (id, company_id, status, owner_connection, readonly_connection, reader_password, created_at, updated_at)
        values (?1, ?1, 'ready', 'o', 'r', 'p', 0, 0)`,
         id,
       );
-      await rowOf(`update managed_databases set ${changed} = 'of the rival' where company_id = ?`, id);
+      await selectRow(`update managed_databases set ${changed} = 'of the rival' where company_id = ?`, id);
       const old = { companyId: id, ownerConnection: 'o', readonlyConnection: 'r', readerPassword: 'p' };
       const renewed = { companyId: id, ownerConnection: 'O', readonlyConnection: 'R', readerPassword: 'P' };
       await inContext({ kind: 'anonymous' }, (ctx) => replaceEncrypted(ctx.db, old, renewed));
       const columns = Object.keys(FIRST).join(', ');
-      expect(await rowOf(`select ${columns} from managed_databases where company_id = ?`, id)).toEqual({
+      expect(await selectRow(`select ${columns} from managed_databases where company_id = ?`, id)).toEqual({
         ...FIRST,
         [changed]: 'of the rival',
       });

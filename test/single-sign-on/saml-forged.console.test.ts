@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 import {
   type AuthnRequest,
-  aSigner,
-  assertionXml,
-  encoded,
+  createSigner,
+  encodeBase64,
+  formatAssertion,
+  formatResponse,
+  makeValidStatement,
   readAuthnRequest,
-  responseXml,
-  rightStatement,
   sign,
 } from '../support/saml-idp.ts';
 import { aUser, type Company } from '../support/worlds.ts';
@@ -26,8 +26,8 @@ beforeAll(async () => {
 
 describe('the signature of a SAML response', () => {
   const unsigned = (request: AuthnRequest) => {
-    const said = rightStatement(request, IDP, company.owner.email);
-    return responseXml(said, assertionXml(said));
+    const said = makeValidStatement(request, IDP, company.owner.email);
+    return formatResponse(said, formatAssertion(said));
   };
 
   it('must be present', async () => {
@@ -39,7 +39,7 @@ describe('the signature of a SAML response', () => {
   });
 
   it('must be of a configured certificate, whatever certificate it contains', async () => {
-    const another = await aSigner();
+    const another = await createSigner();
     expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', another)))).toEqual(REFUSED);
   });
 
@@ -203,7 +203,7 @@ describe('a SAML response', () => {
 
   it('must come by POST', async () => {
     const request = readAuthnRequest(await start(company));
-    const SAMLResponse = encoded(world.honest(attacker.email)(request));
+    const SAMLResponse = encodeBase64(world.honest(attacker.email)(request));
     const answered = await answerByRedirect(company, { SAMLResponse, RelayState: request.relayState });
     expect(sentOn(answered)).toEqual(REFUSED);
   });

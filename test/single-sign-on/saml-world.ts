@@ -1,12 +1,12 @@
 import type { ApiResponse } from '../support/api.ts';
 import {
   type AuthnRequest,
-  aSigner,
-  assertionXml,
-  encoded,
+  createSigner,
+  encodeBase64,
+  formatAssertion,
+  formatResponse,
+  makeValidStatement,
   readAuthnRequest,
-  responseXml,
-  rightStatement,
   type Signer,
   type Statement,
   sign,
@@ -32,7 +32,7 @@ export interface SamlWorld {
 }
 
 export async function aSamlWorld(): Promise<SamlWorld> {
-  const [company, signer] = [await aCompany(), await aSigner()];
+  const [company, signer] = [await aCompany(), await createSigner()];
   const configuration = {
     type: 'saml',
     idp_entity_id: IDP,
@@ -45,12 +45,12 @@ export async function aSamlWorld(): Promise<SamlWorld> {
     signer,
     configuration,
     honest: (email, changes) => (request) => {
-      const said = { ...rightStatement(request, IDP, email), ...changes };
-      return sign(responseXml(said, assertionXml(said)), 'Assertion', signer);
+      const said = { ...makeValidStatement(request, IDP, email), ...changes };
+      return sign(formatResponse(said, formatAssertion(said)), 'Assertion', signer);
     },
     async answer(make, to = company) {
       const request = readAuthnRequest(await start(to));
-      return answerByForm(to, { SAMLResponse: encoded(make(request)), RelayState: request.relayState });
+      return answerByForm(to, { SAMLResponse: encodeBase64(make(request)), RelayState: request.relayState });
     },
   };
 }

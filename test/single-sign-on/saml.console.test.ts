@@ -1,14 +1,14 @@
 import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, bearer, call } from '../support/api.ts';
-import { overtaken } from '../support/rival.ts';
+import { BASE_URL, call, createCaller } from '../support/api.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import {
   type AuthnRequest,
-  aSigner,
-  encoded,
+  createSigner,
+  encodeBase64,
+  formatResponse,
+  makeValidStatement,
   readAuthnRequest,
-  responseXml,
-  rightStatement,
   type Statement,
   sign,
 } from '../support/saml-idp.ts';
@@ -29,7 +29,7 @@ describe('a valid SAML response', () => {
     expect(sentOn(answered)).toMatchObject({ to: CONSOLE, error: null });
     const { body } = await exchange(sentOn(answered).code as string);
     expect(body.user._id).toBe(company.owner.id);
-    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+    expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
   it('answers a request that names the service provider and its callback', async () => {
@@ -129,7 +129,7 @@ describe('a valid SAML response', () => {
     const rotating = await aCompany();
     await configure(rotating, {
       ...world.configuration,
-      idp_certificates: [(await aSigner()).certificate, world.signer.certificate],
+      idp_certificates: [(await createSigner()).certificate, world.signer.certificate],
     });
     expect(await whoIsLetIn(await world.answer(world.honest(rotating.owner.email), rotating))).toBe(
       rotating.owner.email,
@@ -176,7 +176,7 @@ describe('the content of an assertion', () => {
     const stolen = readAuthnRequest(await start(company));
     const response = world.honest(other.owner.email)(stolen);
     const { relayState } = readAuthnRequest(await start(other));
-    const answered = await answerByForm(other, { SAMLResponse: encoded(response), RelayState: relayState });
+    const answered = await answerByForm(other, { SAMLResponse: encodeBase64(response), RelayState: relayState });
     expect(sentOn(answered)).toEqual(REFUSED);
   });
 
@@ -187,7 +187,7 @@ describe('the content of an assertion', () => {
 
   it('is refused when the provider reports a failure', async () => {
     const failed = (request: AuthnRequest) =>
-      responseXml(rightStatement(request, IDP, ''), '').replace('status:Success', 'status:AuthnFailed');
+      formatResponse(makeValidStatement(request, IDP, ''), '').replace('status:Success', 'status:AuthnFailed');
     expect(sentOn(await world.answer(failed)).error).toBe('access_denied');
   });
 });
@@ -202,10 +202,10 @@ describe('an assertion', () => {
   it('is refused a second time with the state of its own sign-in, even when it is replayed at the same time', async () => {
     const request = readAuthnRequest(await start(company));
     const fields = {
-      SAMLResponse: encoded(world.honest(company.owner.email)(request)),
+      SAMLResponse: encodeBase64(world.honest(company.owner.email)(request)),
       RelayState: request.relayState,
     };
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^delete from "sso_logins"/,
       async () => expect(sentOn(await answerByForm(company, fields)).code).toBeTruthy(),
       (env) => answerByForm(company, fields, env),
@@ -216,12 +216,12 @@ describe('an assertion', () => {
   it('is refused with the state of another sign-in', async () => {
     const captured = readAuthnRequest(await start(company));
     const { relayState } = readAuthnRequest(await start(company));
-    const SAMLResponse = encoded(world.honest(company.owner.email)(captured));
+    const SAMLResponse = encodeBase64(world.honest(company.owner.email)(captured));
     expect(sentOn(await answerByForm(company, { SAMLResponse, RelayState: relayState }))).toEqual(REFUSED);
   });
 
   it('is refused without a request', async () => {
-    const SAMLResponse = encoded(world.honest(company.owner.email)(readAuthnRequest(await start(company))));
+    const SAMLResponse = encodeBase64(world.honest(company.owner.email)(readAuthnRequest(await start(company))));
     for (const state of [{}, { RelayState: 'unknown' }]) {
       const { status, body } = await answerByForm(company, { SAMLResponse, ...state } as Record<string, string>);
       expect([status, body.error]).toEqual([400, 'INVALID_SSO_STATE']);

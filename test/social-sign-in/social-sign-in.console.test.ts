@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ApiResponse, bearer, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { statusAndCode } from '../support/console.ts';
-import { mailTo } from '../support/mail.ts';
-import { countOf, overtaken } from '../support/rival.ts';
+import { type ApiResponse, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { readStatusAndCode } from '../support/console.ts';
+import { readNewestMail } from '../support/mail.ts';
+import { countRows, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -65,7 +65,7 @@ describe('an ID token of an identity provider', () => {
     for (const email of [company.owner.email, company.owner.email.toUpperCase()]) {
       const { status, body } = await signIn(await idToken({ claims: { email } }));
       expect([status, body.user?._id]).toEqual([200, company.owner.id]);
-      expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+      expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
     }
   });
 
@@ -183,7 +183,7 @@ describe('an ID token of an identity provider', () => {
 
   it('works once, also if it is used twice at the same time', async () => {
     const token = await idToken();
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^insert into "spent_social_tokens"/,
       async () => expect((await signIn(token)).status).toBe(200),
       (env) => call('POST', '/v1/auth/social', { json: { company_slug: company.slug, social_token: token }, env }),
@@ -206,10 +206,10 @@ describe('an ID token of an identity provider', () => {
     const spent = () => env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
     await signIn(await idToken());
     const before = await spent();
-    later(10 * 60_000);
+    advanceClock(10 * 60_000);
     await runScheduled();
     expect(await spent()).toBe(before);
-    later(21 * 60_000);
+    advanceClock(21 * 60_000);
     await runScheduled();
     resetClock();
     expect(await spent()).toBe(0);
@@ -232,7 +232,7 @@ describe('the provider identity of a user', () => {
   it('is stored at the first sign-in, after which another with the same address is refused', async () => {
     const { email } = await aUser(company);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
-    expect(statusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
   });
 
@@ -243,20 +243,20 @@ describe('the provider identity of a user', () => {
     const claims = { email: other.owner.email };
     expect((await signIn(await idToken({ claims }), other.slug)).status).toBe(200);
     const elsewhere = await idToken({ claims: { ...claims, iss: forged('form') } });
-    expect(statusAndCode(await signIn(elsewhere, other.slug))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(elsewhere, other.slug))).toEqual(REFUSED);
   });
 
   it('is that of the first of two sign-ins at the same time', async () => {
     const { id, email } = await aUser(company);
     const first = await idToken({ claims: { email } });
     const json = { company_slug: company.slug, social_token: await anotherSub(email) };
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^insert into "spent_social_tokens"/,
       async () => expect((await signIn(first)).status).toBe(200),
       (env) => call('POST', '/v1/auth/social', { json, env }),
     );
-    expect(statusAndCode(late)).toEqual(REFUSED);
-    expect(await countOf('user_identities where user_id = ?', id)).toBe(1);
+    expect(readStatusAndCode(late)).toEqual(REFUSED);
+    expect(await countRows('user_identities where user_id = ?', id)).toBe(1);
   });
 
   it('can be deleted with users:update, and is stored again by the next sign-in', async () => {
@@ -264,15 +264,15 @@ describe('the provider identity of a user', () => {
     const { as } = await aUser(company, { can: ['users:update'] });
     await signIn(await idToken({ claims: { email } }));
     const token = await anotherSub(email);
-    expect(statusAndCode(await signIn(token))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(token))).toEqual(REFUSED);
     const path = `/v1/users/${id}/identities`;
     expect((await (await aUser(company, { can: ['users:get'] })).as.delete(path)).status).toBe(403);
     expect((await (await aCompany()).as.delete(path)).status).toBe(404);
-    expect(statusAndCode(await signIn(token))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(token))).toEqual(REFUSED);
     expect((await as.delete(path)).status).toBe(204);
     // A token that was refused is still good.
     expect((await signIn(token)).status).toBe(200);
-    expect(statusAndCode(await signIn(await idToken({ claims: { email } })))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(await idToken({ claims: { email } })))).toEqual(REFUSED);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(`/v1/users/${'0'.repeat(24)}/identities`)).status).toBe(404);
@@ -297,7 +297,7 @@ describe('a company that signs in by single sign-on alone', () => {
   it('answers SSO_REQUIRED to a token that fails, as it does to every password', async () => {
     const other = await aCompany();
     await must(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
-    expect(statusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
+    expect(readStatusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
   });
 });
 
@@ -356,7 +356,9 @@ describe('the configuration of social sign-in', () => {
     const administrator = await aUser(theirs, { can: ['*'] });
     expect((await administrator.as.put(PATH, { json: { providers: [plain()] } })).status).toBe(200);
     for (const email of [theirs.owner.email, administrator.email]) {
-      expect(mailTo(email).text).toContain(`${administrator.email} has set the providers whose sign-ins are accepted`);
+      expect(readNewestMail(email).text).toContain(
+        `${administrator.email} has set the providers whose sign-ins are accepted`,
+      );
     }
   });
 

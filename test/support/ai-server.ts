@@ -4,7 +4,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Base of an OpenAI-compatible provider that does what a test's script says: see `aModel`. */
+    /** Base of an OpenAI-compatible provider that does what a test's script says: see `createModel`. */
     aiServerUrl: string;
   }
 }
@@ -30,7 +30,7 @@ export type Step =
   | { hangUp: true };
 
 /** A request as the provider got it. */
-export interface Asked {
+export interface AskedRequest {
   model: string;
   messages: { role: string; content: string }[];
   response_format: { type: string; json_schema: { name: string; strict: boolean; schema: Schema } };
@@ -50,7 +50,7 @@ interface Schema {
 
 /** A provider on a socket of this machine, for the whole run. `/{script}/v1/chat/completions` follows the script of that name. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = createServer(provider());
+  const server = createServer(createProvider());
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   project.provide('aiServerUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
@@ -59,49 +59,52 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-function provider(): RequestListener {
-  const scripts = new Map<string, { steps: Step[]; asked: Asked[] }>();
+function createProvider(): RequestListener {
+  const scripts = new Map<string, { steps: Step[]; asked: AskedRequest[] }>();
   return async (request, response) => {
     const [, name = '', ...rest] = (request.url ?? '').split('/');
     const path = rest.join('/');
     if (path === '_script') {
-      scripts.set(name, { steps: JSON.parse(await textOf(request)), asked: scripts.get(name)?.asked ?? [] });
-      return json(response, 200, {});
+      scripts.set(name, { steps: JSON.parse(await readText(request)), asked: scripts.get(name)?.asked ?? [] });
+      return sendJson(response, 200, {});
     }
     const script = scripts.get(name);
-    if (!script) return json(response, 404, { error: { message: 'no script of this name' } });
-    if (path === '_asked') return json(response, 200, script.asked);
-    if (path !== 'v1/chat/completions') return json(response, 404, { error: { message: 'unknown route' } });
+    if (!script) return sendJson(response, 404, { error: { message: 'no script of this name' } });
+    if (path === '_asked') return sendJson(response, 200, script.asked);
+    if (path !== 'v1/chat/completions') return sendJson(response, 404, { error: { message: 'unknown route' } });
 
-    const body = JSON.parse(await textOf(request)) as Asked;
-    const refused = refusalOf(request, body);
-    if (refused) return json(response, refused.status, { error: { message: refused.message } });
+    const body = JSON.parse(await readText(request)) as AskedRequest;
+    const refused = findRefusal(request, body);
+    if (refused) return sendJson(response, refused.status, { error: { message: refused.message } });
     script.asked.push({ ...body, at: Date.now() });
     const step = script.steps.length > 1 ? (script.steps.shift() as Step) : script.steps[0];
-    await perform(step as Step, body, response);
+    await performStep(step as Step, body, response);
   };
 }
 
-async function perform(step: Step, asked: Asked, response: ServerResponse): Promise<void> {
+async function performStep(step: Step, asked: AskedRequest, response: ServerResponse): Promise<void> {
   if ('hangUp' in step) return void response.destroy();
   if ('status' in step) {
     // Providers like to repeat the key they were sent.
     if (step.retryAfter !== undefined) response.setHeader('retry-after', step.retryAfter);
-    return json(response, step.status, { error: { message: `refused for ${AI_KEY}`, type: 'server_error' } });
+    return sendJson(response, step.status, { error: { message: `refused for ${AI_KEY}`, type: 'server_error' } });
   }
   if ('body' in step) return void response.writeHead(200, { 'content-type': 'application/json' }).end(step.body);
   if ('half' in step || 'stall' in step) {
-    const whole = JSON.stringify(completion(asked, JSON.stringify({ payload: {} })));
+    const whole = JSON.stringify(toCompletion(asked, JSON.stringify({ payload: {} })));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length });
     response.write(whole.slice(0, whole.length / 2));
     return 'half' in step ? void setTimeout(() => response.destroy(), 50) : undefined;
   }
-  if ('text' in step) return json(response, 200, completion(asked, step.text, step.finishReason));
+  if ('text' in step) return sendJson(response, 200, toCompletion(asked, step.text, step.finishReason));
   if (step.afterMs) await new Promise((resolve) => setTimeout(resolve, step.afterMs));
-  json(response, 200, { ...completion(asked, JSON.stringify(step.answer)), ...(step.model && { model: step.model }) });
+  sendJson(response, 200, {
+    ...toCompletion(asked, JSON.stringify(step.answer)),
+    ...(step.model && { model: step.model }),
+  });
 }
 
-const completion = (asked: Asked, content: string, finishReason = 'stop') => ({
+const toCompletion = (asked: AskedRequest, content: string, finishReason = 'stop') => ({
   id: 'chatcmpl-1',
   object: 'chat.completion',
   created: 1,
@@ -111,35 +114,35 @@ const completion = (asked: Asked, content: string, finishReason = 'stop') => ({
 });
 
 /** What OpenAI itself would refuse. */
-function refusalOf(request: IncomingMessage, asked: Asked): { status: number; message: string } | undefined {
+function findRefusal(request: IncomingMessage, asked: AskedRequest): { status: number; message: string } | undefined {
   if (request.headers.authorization !== `Bearer ${AI_KEY}`) return { status: 401, message: 'Incorrect API key' };
   const format = asked.response_format;
   if (format?.type !== 'json_schema' || !format.json_schema.strict) return { status: 400, message: 'no strict schema' };
   if (!/^[\w-]{1,64}$/.test(format.json_schema.name)) return { status: 400, message: 'name of the schema' };
-  const problem = strictProblem(format.json_schema.schema);
+  const problem = findSchemaProblem(format.json_schema.schema);
   return problem ? { status: 400, message: problem } : undefined;
 }
 
 /** Strict mode wants every object closed and every member required. */
-function strictProblem(schema: Schema): string | undefined {
+function findSchemaProblem(schema: Schema): string | undefined {
   for (const part of schema.anyOf ?? []) {
-    const problem = strictProblem(part);
+    const problem = findSchemaProblem(part);
     if (problem) return problem;
   }
-  if (schema.items) return strictProblem(schema.items);
+  if (schema.items) return findSchemaProblem(schema.items);
   if (schema.type !== 'object') return undefined;
   const members = Object.keys(schema.properties ?? {});
   if (schema.additionalProperties !== false) return 'additionalProperties must be false';
   const missing = members.filter((member) => !schema.required?.includes(member));
   if (missing.length > 0) return `not required: ${missing}`;
-  return members.map((member) => strictProblem(schema.properties?.[member] ?? {})).find((problem) => problem);
+  return members.map((member) => findSchemaProblem(schema.properties?.[member] ?? {})).find((problem) => problem);
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of request) chunks.push(chunk as Uint8Array);
   return Buffer.concat(chunks).toString();
 }
 
-const json = (response: ServerResponse, status: number, body: unknown): void =>
+const sendJson = (response: ServerResponse, status: number, body: unknown): void =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

@@ -1,5 +1,5 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { mustConform } from './conformity.ts';
+import { requireConformity } from './conformity.ts';
 import { EMAIL } from './mail.ts';
 import worker from './worker.ts';
 
@@ -13,7 +13,7 @@ export interface ApiResponse<T = any> {
   body: T;
 }
 
-export interface Sending {
+export interface RequestOptions {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   json?: unknown;
@@ -23,16 +23,16 @@ export interface Sending {
   env?: Record<string, string>;
 }
 
-/** What the Worker is given, with a mailbox that `mailsTo` reads. */
+/** What the Worker is given, with a mailbox that `listMailsTo` reads. */
 const bindings = { ...env, EMAIL };
 
 /** The same with variables that differ: the Worker keeps what it makes of its bindings, such as its configuration. */
-const differing = new WeakMap<Record<string, string>, typeof bindings>();
+const bindingsByVariables = new WeakMap<Record<string, string>, typeof bindings>();
 
-function bindingsWith(variables: Record<string, string> | undefined): typeof bindings {
+function makeBindings(variables: Record<string, string> | undefined): typeof bindings {
   if (variables === undefined) return bindings;
-  const found = differing.get(variables) ?? { ...bindings, ...variables };
-  differing.set(variables, found);
+  const found = bindingsByVariables.get(variables) ?? { ...bindings, ...variables };
+  bindingsByVariables.set(variables, found);
   return found;
 }
 
@@ -40,21 +40,21 @@ function bindingsWith(variables: Record<string, string> | undefined): typeof bin
  * Sends a request to the Worker, from the door. Work it defers is done when this resolves. Every answer, of any test, is
  * held against the description of its route.
  */
-export async function call(method: string, path: string, sending: Sending = {}): Promise<ApiResponse> {
+export async function call(method: string, path: string, sending: RequestOptions = {}): Promise<ApiResponse> {
   const headers = new Headers(sending.headers);
   if (sending.json !== undefined) headers.set('content-type', 'application/json');
   const body = sending.json !== undefined ? JSON.stringify(sending.json) : sending.body;
   const execution = createExecutionContext();
   const request = new Request(`${BASE_URL}${path}`, { method, headers, body, redirect: 'manual' });
-  const response = await worker.fetch(request, bindingsWith(sending.env), execution);
+  const response = await worker.fetch(request, makeBindings(sending.env), execution);
   const bytes = await response.bytes();
   await waitOnExecutionContext(execution);
-  const answer = { status: response.status, headers: response.headers, body: parsed(bytes, response) };
-  mustConform(method, path, answer);
+  const answer = { status: response.status, headers: response.headers, body: parseBody(bytes, response) };
+  requireConformity(method, path, answer);
   return answer;
 }
 
-function parsed(bytes: Uint8Array, { headers }: Response): unknown {
+function parseBody(bytes: Uint8Array, { headers }: Response): unknown {
   const type = headers.get('content-type') ?? '';
   if (/\bsheet$|\/zip$/.test(type)) return bytes;
   const text = new TextDecoder().decode(bytes);
@@ -63,12 +63,12 @@ function parsed(bytes: Uint8Array, { headers }: Response): unknown {
 }
 
 /** The same with a session token. */
-export function bearer(token: string) {
+export function createCaller(token: string) {
   const send =
     (method: string) =>
-    (path: string, sending: Sending = {}) =>
+    (path: string, sending: RequestOptions = {}) =>
       call(method, path, { ...sending, headers: { authorization: `Bearer ${token}`, ...sending.headers } });
   return { get: send('GET'), post: send('POST'), put: send('PUT'), patch: send('PATCH'), delete: send('DELETE') };
 }
 
-export type Caller = ReturnType<typeof bearer>;
+export type Caller = ReturnType<typeof createCaller>;

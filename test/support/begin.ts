@@ -41,12 +41,12 @@ function forgetWhatIsWrittenBehind(): void {
 async function resetAll(): Promise<void> {
   for (let tries = 0; tries < 5; tries += 1) {
     await reset();
-    if ((await tablesOf(env.CONTROL_DB)) === 0) return;
+    if ((await countTables(env.CONTROL_DB)) === 0) return;
   }
   throw new Error('The storage of the file before cannot be reset.');
 }
 
-const tablesOf = (database: D1Database): Promise<number | null> =>
+const countTables = (database: D1Database): Promise<number | null> =>
   database.prepare("select count(*) as tables from sqlite_master where name = 'd1_migrations'").first('tables');
 
 /** All of them in one batch: each is a round trip otherwise. */

@@ -6,7 +6,7 @@ declare global {
   var __vitest_mocker__: { moduleRunner: ModuleRunner };
 }
 
-const MAIN = new URL('./main.ts', import.meta.url).pathname;
+const MAIN_MODULE = new URL('./main.ts', import.meta.url).pathname;
 
 const imports = new WeakMap<ModuleRunner, ModuleRunner['import']>();
 
@@ -20,7 +20,7 @@ export function rememberMainModule(): void {
   imports.set(moduleRunner, load);
   let main: unknown;
   moduleRunner.import = async (id) => {
-    if (id !== MAIN) return load(id);
+    if (id !== MAIN_MODULE) return load(id);
     main ??= await load(id);
     return main;
   };

@@ -6,12 +6,12 @@ import worker from './worker.ts';
 const realNow = clock.now;
 
 /** The Worker's clock goes on, `ms` ahead. */
-export const later = (ms: number): void => {
+export const advanceClock = (ms: number): void => {
   clock.now = () => realNow() + ms;
 };
 
 /** The Worker's clock stands still at `ms` since the epoch. */
-export const standAt = (ms: number): void => {
+export const stopClockAt = (ms: number): void => {
   clock.now = () => ms;
 };
 

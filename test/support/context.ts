@@ -1,5 +1,5 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { inInvocation } from '../../local/limits/invocation.ts';
+import { runInInvocation } from '../../local/limits/invocation.ts';
 import type { Actor } from '../../src/access/actors.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { EMAIL } from './mail.ts';
@@ -16,7 +16,7 @@ export async function inContext<A extends Actor, T>(actor: A, work: (ctx: Contex
   };
   const { context, close } = openContext(origin, actor);
   try {
-    return await inInvocation(() => work(context));
+    return await runInInvocation(() => work(context));
   } finally {
     await close();
     await waitOnExecutionContext(execution);

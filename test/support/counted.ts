@@ -4,7 +4,7 @@ import { env } from 'cloudflare:test';
  * The environment with every query to the control database counted, a batch as one, and with the characters of the longest answer as
  * JSON.
  */
-export function countedD1(): { env: Record<string, string>; calls(): number; longest(): number } {
+export function createCountingD1(): { env: Record<string, string>; calls(): number; longest(): number } {
   let calls = 0;
   let longest = 0;
   const measure = async (answer: unknown) => {

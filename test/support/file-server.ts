@@ -12,7 +12,7 @@ declare module 'vitest' {
 
 /** A server of files on a socket of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const http = createServer(server());
+  const http = createServer(createFileServer());
   await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
   project.provide('fileServerUrl', `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
   return async () => {
@@ -23,17 +23,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 const MIB = 1024 * 1024;
 /** What a server sends before it hangs up. */
-const CUT = 5 * MIB;
+const CUT_AFTER_BYTES = 5 * MIB;
 
 /** A request as the server took it. */
-export interface Asked {
+export interface AskedRequest {
   range: string | null;
   ifRange: string | null;
   headers: string[];
 }
 
 /** A row has a hundred bytes. */
-export const csvOf = (rows: number): string =>
+export const makeCsv = (rows: number): string =>
   `numero,texto\n${Array.from({ length: rows }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
 
 /**
@@ -45,13 +45,13 @@ export const csvOf = (rows: number): string =>
  * so often; `to.…` redirects to an address in base64url; `status.N` answers that; `busy` answers 503 twice; `mute` says nothing;
  * `stuck` nothing after a mebibyte, nor when it is asked again; `huge` promises 6 GiB; `disposed` has a `Content-Disposition`, `typed` a `Content-Type`.
  */
-function server(): RequestListener {
-  const asked = new Map<string, Asked[]>();
-  const kept = new Map<string, Kept>();
+function createFileServer(): RequestListener {
+  const asked = new Map<string, AskedRequest[]>();
+  const kept = new Map<string, StoredFile>();
   return (request, response) => {
     const [, behaviour = '', key = '', rows = '0'] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
     if (behaviour === 'asked') return void response.end(JSON.stringify(asked.get(key) ?? []));
-    if (behaviour === 'kept') return void keep(request, response, kept, key);
+    if (behaviour === 'kept') return void storeFile(request, response, kept, key);
     const before = asked.get(key) ?? [];
     asked.set(key, [
       ...before,
@@ -65,19 +65,19 @@ function server(): RequestListener {
   };
 }
 
-interface Kept {
+interface StoredFile {
   body: Buffer;
   headers: Record<string, string>;
 }
 
-async function keep(
+async function storeFile(
   request: IncomingMessage,
   response: ServerResponse,
-  kept: Map<string, Kept>,
+  kept: Map<string, StoredFile>,
   key: string,
 ): Promise<void> {
   if (request.method !== 'PUT') {
-    const { body, headers } = kept.get(key) as Kept;
+    const { body, headers } = kept.get(key) as StoredFile;
     response.writeHead(200, { ...headers, 'content-length': body.length, etag: '"kept"' }).end(body);
     return;
   }
@@ -108,7 +108,7 @@ function answer(request: IncomingMessage, response: ServerResponse, { behaviour,
     return void response.writeHead(307, { location: request.url ?? '' }).end();
   }
   if (kind === 'huge') return void response.writeHead(200, { 'content-length': 6 * 1024 * MIB }).write('a,b\n');
-  const whole = Buffer.from(csvOf(rows));
+  const whole = Buffer.from(makeCsv(rows));
   if (kind === 'packed') {
     const headers = { 'content-encoding': 'gzip', etag: '"packed"' };
     return void response.writeHead(200, headers).end(gzipSync(whole));
@@ -135,13 +135,15 @@ function answer(request: IncomingMessage, response: ServerResponse, { behaviour,
   response.writeHead(isPart ? 206 : 200, headers);
   if (kind === 'stuck') return void response.write(rest.subarray(0, MIB));
   if (isLonger) return void response.end(Buffer.concat([rest, rest]));
-  const cut = lengthOf(kind, times);
+  const cut = parseLength(kind, times);
   if (cut >= rest.length) return void response.end(rest);
   response.write(rest.subarray(0, cut), () => response.destroy());
 }
 
-function lengthOf(kind: string, times: number): number {
+function parseLength(kind: string, times: number): number {
   if (kind === 'tiny') return MIB / 2;
-  if (['cut', 'never', 'weak', 'shifted', 'longer', 'chunkcut'].includes(kind)) return CUT;
-  return times === 0 && ['changed', 'rangeless', 'untagged'].includes(kind) ? CUT : Number.POSITIVE_INFINITY;
+  if (['cut', 'never', 'weak', 'shifted', 'longer', 'chunkcut'].includes(kind)) return CUT_AFTER_BYTES;
+  return times === 0 && ['changed', 'rangeless', 'untagged'].includes(kind)
+    ? CUT_AFTER_BYTES
+    : Number.POSITIVE_INFINITY;
 }

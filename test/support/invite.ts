@@ -6,7 +6,7 @@ import { inContext } from './context.ts';
 import type { Company } from './worlds.ts';
 
 /** Invites an email to a company, on behalf of its owner. The mail is sent when this resolves. */
-export function invite(company: Company, email: string, teams?: string[]) {
+export function inviteUser(company: Company, email: string, teams?: string[]) {
   const owner: UserActor = {
     kind: 'user',
     id: company.owner.id,

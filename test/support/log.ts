@@ -5,20 +5,20 @@ import { type LogFilter, type LogKind, type LogRecords, PLATFORM_LOG } from '../
 import { exportLog, type LogReader } from '../../src/modules/company-log/service.ts';
 
 /** What reads the log of a company, as a service of its caller does. */
-export const readerOf = (companyId: string): LogReader =>
+export const createLogReader = (companyId: string): LogReader =>
   ({ actor: { companyId }, bindings: env, files: env.FILES }) as unknown as LogReader;
 
 /** All records of a log, the newest first. Without a company those that belong to none. */
-export async function recordsOf<K extends LogKind>(
+export async function readRecords<K extends LogKind>(
   kind: K,
   companyId: string = PLATFORM_LOG,
   filter: Partial<LogFilter> = {},
 ): Promise<LogRecords[K][]> {
-  return Array.fromAsync(exportLog(readerOf(companyId), kind, { values: {}, ...filter }));
+  return Array.fromAsync(exportLog(createLogReader(companyId), kind, { values: {}, ...filter }));
 }
 
 /** A record of a request by somebody unknown. */
-export const anAuditRecord = (more: Partial<AuditRecord> = {}): AuditRecord => ({
+export const makeAuditRecord = (more: Partial<AuditRecord> = {}): AuditRecord => ({
   id: newId(Date.now()),
   correlationId: crypto.randomUUID(),
   occurredAt: Date.now(),

@@ -14,7 +14,7 @@ export const MAIL_KEY = 're_key_of_the_tests';
 export const MAIL_DOMAIN = 'console.test';
 
 /** A mail as the service took it. */
-export interface Taken {
+export interface AcceptedMail {
   from: string;
   to: string[];
   subject: string;
@@ -32,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** The same without a run of tests. */
 export async function startMailService(): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(service());
+  const server = createServer(createMailServer());
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -47,8 +47,8 @@ export async function startMailService(): Promise<{ url: string; close(): Promis
  * Refuses as https://resend.com/docs/api-reference/errors says. What it does with a mail that is right the local part of the
  * receiver decides: `busy` too many requests, `quota` the day's are used up, `down` an error of its own, `silent` hangs up.
  */
-function service(): RequestListener {
-  const taken: Taken[] = [];
+function createMailServer(): RequestListener {
+  const taken: AcceptedMail[] = [];
   return async (request, response) => {
     const refuse = (status: number, name: string, message: string) =>
       answer(response, status, { statusCode: status, name, message });
@@ -79,11 +79,11 @@ function service(): RequestListener {
 const answer = (response: ServerResponse, status: number, body: unknown): void =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
-async function readJson(request: IncomingMessage): Promise<Taken | null> {
+async function readJson(request: IncomingMessage): Promise<AcceptedMail | null> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of request) chunks.push(chunk as Uint8Array);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString()) as Taken;
+    return JSON.parse(Buffer.concat(chunks).toString()) as AcceptedMail;
   } catch {
     return null;
   }

@@ -1,43 +1,43 @@
 import { env } from 'cloudflare:test';
 import type { Mail } from '../../src/platform/mail.ts';
 
-const sent: Mail[] = [];
-let outage = false;
-let refused: { code: string; tries: number } | undefined;
+const sentMails: Mail[] = [];
+let isMailDown = false;
+let mailRefusal: { code: string; tries: number } | undefined;
 
 /** The mail binding of the tests: the real one, with a copy of every mail it took. */
 export const EMAIL = {
   async send(message: Parameters<SendEmail['send']>[0]) {
-    if (outage) throw new Error('the mail service is down');
-    if (refused) {
-      refused.tries += 1;
-      throw Object.assign(new Error('The mail was refused.'), { code: refused.code });
+    if (isMailDown) throw new Error('the mail service is down');
+    if (mailRefusal) {
+      mailRefusal.tries += 1;
+      throw Object.assign(new Error('The mail was refused.'), { code: mailRefusal.code });
     }
     const result = await env.EMAIL.send(message);
-    sent.push(message as unknown as Mail);
+    sentMails.push(message as unknown as Mail);
     return result;
   },
 } as SendEmail;
 
 /** Every mail to an address so far, newest first. */
-export const mailsTo = (address: string): Mail[] => sent.filter(({ to }) => to === address).reverse();
+export const listMailsTo = (address: string): Mail[] => sentMails.filter(({ to }) => to === address).reverse();
 
 /** The newest mail to an address. */
-export function mailTo(address: string): Mail {
-  const [mail] = mailsTo(address);
+export function readNewestMail(address: string): Mail {
+  const [mail] = listMailsTo(address);
   if (!mail) throw new Error(`There is no mail to ${address}.`);
   return mail;
 }
 
 /** The six-digit code of a mail, read as a person would: it stands on a line of its own. */
-export function codeIn({ text }: Mail): string {
+export function readCode({ text }: Mail): string {
   const [, code] = /^(\d{6})$/m.exec(text) ?? [];
   if (!code) throw new Error(`There is no code in: ${text}`);
   return code;
 }
 
 /** The link of a mail, likewise. */
-export function linkIn({ text }: Mail): URL {
+export function readLink({ text }: Mail): URL {
   const [, link] = /^(https?:\/\/\S+)$/m.exec(text) ?? [];
   if (!link) throw new Error(`There is no link in: ${text}`);
   return new URL(link);
@@ -45,22 +45,22 @@ export function linkIn({ text }: Mail): URL {
 
 /** While `work` runs, no mail can be sent. */
 export async function whileMailIsDown<T>(work: () => Promise<T>): Promise<T> {
-  outage = true;
+  isMailDown = true;
   try {
     return await work();
   } finally {
-    outage = false;
+    isMailDown = false;
   }
 }
 
 /** While `work` runs, every mail is refused with a code of the platform's. @returns how many were tried */
 export async function whileMailIsRefused(code: string, work: () => Promise<unknown>): Promise<number> {
   const refusing = { code, tries: 0 };
-  refused = refusing;
+  mailRefusal = refusing;
   try {
     await work();
     return refusing.tries;
   } finally {
-    refused = undefined;
+    mailRefusal = undefined;
   }
 }

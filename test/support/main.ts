@@ -5,7 +5,7 @@ import worker from './worker.ts';
 export * from './worker.ts';
 
 let fileBeganAt = 0;
-let consuming = 0;
+let consumerCount = 0;
 
 /**
  * The files of a process share its queues: what an earlier one left in them is dropped from here on, and no longer worked on
@@ -14,7 +14,7 @@ let consuming = 0;
 export async function endWorkOfEarlierFiles(): Promise<void> {
   fileBeganAt = Date.now();
   const deadline = fileBeganAt + 30_000;
-  while (consuming > 0 && Date.now() < deadline) await scheduler.wait(20);
+  while (consumerCount > 0 && Date.now() < deadline) await scheduler.wait(20);
   // Also what they sent at their end.
   fileBeganAt = Date.now();
 }
@@ -25,14 +25,14 @@ async function consumeOfFile(
 ): Promise<void> {
   const messages = batch.messages.filter(({ timestamp }) => timestamp.getTime() >= fileBeganAt);
   if (messages.length === 0) return;
-  consuming += 1;
+  consumerCount += 1;
   try {
     const { queue, metadata } = batch;
     const ackAll = () => batch.ackAll();
     const retryAll = (options?: QueueRetryOptions) => batch.retryAll(options);
     await consume({ queue, messages, metadata, ackAll, retryAll }, ...rest);
   } finally {
-    consuming -= 1;
+    consumerCount -= 1;
   }
 }
 

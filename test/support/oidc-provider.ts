@@ -9,7 +9,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Issuer of a complete OpenID Provider with open registration: whoever logs in as `x@…` has that address. */
     oidcIssuer: string;
-    /** Base of providers that say whatever a test wants: see `forger`. */
+    /** Base of providers that say whatever a test wants: see `createForger`. */
     forgerUrl: string;
     /** The private key that the forger publishes. */
     forgerKey: JWK;
@@ -20,13 +20,13 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const honest = createServer();
   const oidcIssuer = await listen(honest);
-  honest.on('request', provider(oidcIssuer).callback());
+  honest.on('request', createProvider(oidcIssuer).callback());
 
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const forgerKey = { ...(await exportJWK(privateKey)), kid: 'forger-1', alg: 'RS256' };
   const forging = createServer();
   const forgerUrl = await listen(forging);
-  forging.on('request', forger(forgerUrl, forgerKey));
+  forging.on('request', createForger(forgerUrl, forgerKey));
 
   project.provide('oidcIssuer', oidcIssuer);
   project.provide('forgerUrl', forgerUrl);
@@ -41,7 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /** People whose login begins with `unverified` have not proved their address. */
-function provider(issuer: string): Provider {
+function createProvider(issuer: string): Provider {
   return new Provider(issuer, {
     features: { registration: { enabled: true }, devInteractions: { enabled: true } },
     pkce: { required: () => true },
@@ -61,7 +61,7 @@ function provider(issuer: string): Provider {
  * `/huge` answers a megabyte, `/weak` accepts HS256 and none, `/form` wants the client's secret in the form, `/absent` is not there; `/info.…` has a userinfo
  * endpoint, which answers the JSON that follows in base64url.
  */
-function forger(base: string, key: JWK): RequestListener {
+function createForger(base: string, key: JWK): RequestListener {
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicKey } = key;
   return (request, response) => {
     const [, kind = '', ...rest] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
@@ -69,7 +69,7 @@ function forger(base: string, key: JWK): RequestListener {
     if (kind === 'absent') return void response.writeHead(404).end();
     switch (rest.join('/')) {
       case '.well-known/openid-configuration':
-        if (kind === 'moved') return void response.writeHead(302, { location: discoveryOf(`${base}/plain`) }).end();
+        if (kind === 'moved') return void response.writeHead(302, { location: discoveryUrl(`${base}/plain`) }).end();
         return answer(response, {
           issuer: kind === 'impostor' ? `${base}/plain` : issuer,
           authorization_endpoint: `${issuer}/authorize`,
@@ -98,7 +98,7 @@ function forger(base: string, key: JWK): RequestListener {
   };
 }
 
-const discoveryOf = (issuer: string) => `${issuer}/.well-known/openid-configuration`;
+const discoveryUrl = (issuer: string) => `${issuer}/.well-known/openid-configuration`;
 
 const answer = (response: ServerResponse, body: unknown): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));

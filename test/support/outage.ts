@@ -6,7 +6,7 @@ type Query = D1PreparedStatement;
  * The environment of a request during an outage of the control database: whatever is asked with a query whose SQL fits
  * `pattern`, alone or in a batch, fails.
  */
-export function failingAt(pattern: RegExp): Record<string, string> {
+export function createFailingEnv(pattern: RegExp): Record<string, string> {
   const doomed = new WeakSet<Query>();
   const mark = (query: Query): Query => {
     doomed.add(query);

@@ -14,12 +14,12 @@ const BS = 0x10;
 const AT = 0x40;
 
 const base64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
-const bytesOf = (text: string) => new TextEncoder().encode(text);
+const encodeText = (text: string) => new TextEncoder().encode(text);
 const sha256 = async (bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource));
 
 /** What is otherwise than with a sound authenticator on the right page. */
-export interface Oddities {
+export interface AuthenticatorFaults {
   origin?: string;
   rpId?: string;
   type?: string;
@@ -48,7 +48,7 @@ const KEYS = {
 export type KeyKind = keyof typeof KEYS;
 
 /** An authenticator with one credential, made in answer to options. It counts its signatures, as those with a chip do. */
-export async function anAuthenticator(kind: KeyKind = 'ES256', always: Oddities = {}) {
+export async function createAuthenticator(kind: KeyKind = 'ES256', always: AuthenticatorFaults = {}) {
   const { alg, key, sign } = KEYS[kind];
   const { publicKey, privateKey } = (await crypto.subtle.generateKey(key, true, ['sign', 'verify'])) as CryptoKeyPair;
   const jwk = (await crypto.subtle.exportKey('jwk', publicKey)) as JsonWebKey;
@@ -56,8 +56,8 @@ export async function anAuthenticator(kind: KeyKind = 'ES256', always: Oddities 
   let counter = 0;
   let handle = '';
 
-  const clientData = (type: string, challenge: string, odd: Oddities) =>
-    bytesOf(
+  const clientData = (type: string, challenge: string, odd: AuthenticatorFaults) =>
+    encodeText(
       JSON.stringify({
         type: odd.type ?? type,
         challenge: odd.challenge ?? challenge,
@@ -66,13 +66,13 @@ export async function anAuthenticator(kind: KeyKind = 'ES256', always: Oddities 
         ...(odd.crossOriginFrom && { topOrigin: odd.crossOriginFrom }),
       }),
     );
-  const authenticatorData = async (rpId: string, odd: Oddities, attested?: Uint8Array) => {
+  const authenticatorData = async (rpId: string, odd: AuthenticatorFaults, attested?: Uint8Array) => {
     const { isVerified = true, isPresent = true, isSyncable = false } = odd;
     const flags =
       (isPresent ? UP : 0) | (isVerified ? UV : 0) | (isSyncable ? BE | BS : 0) | (attested === undefined ? 0 : AT);
     const count = new Uint8Array(4);
     new DataView(count.buffer).setUint32(0, odd.counter ?? counter);
-    const head = [await sha256(bytesOf(odd.rpId ?? rpId)), new Uint8Array([flags]), count];
+    const head = [await sha256(encodeText(odd.rpId ?? rpId)), new Uint8Array([flags]), count];
     return concatBytes([...head, attested ?? new Uint8Array()]);
   };
 
@@ -80,10 +80,10 @@ export async function anAuthenticator(kind: KeyKind = 'ES256', always: Oddities 
     credentialId: base64Url(id),
     /** What `navigator.credentials.create` answers. */
     // biome-ignore lint/suspicious/noExplicitAny: the options are the answer of a route.
-    async create(options: any, more: Oddities = {}) {
+    async create(options: any, more: AuthenticatorFaults = {}) {
       const odd = { ...always, ...more };
       handle = options.user.id;
-      const cose = isoCBOR.encode(coseOf(jwk, alg) as never);
+      const cose = isoCBOR.encode(toCoseKey(jwk, alg) as never);
       const length = new Uint8Array([0, id.length]);
       const attested = concatBytes([new Uint8Array(16), length, id, cose]);
       const attestation = new Map<string, unknown>([
@@ -105,14 +105,14 @@ export async function anAuthenticator(kind: KeyKind = 'ES256', always: Oddities 
       };
     },
     /** What `navigator.credentials.get` answers. */
-    async get(options: { challenge: string; rpId: string }, more: Oddities = {}) {
+    async get(options: { challenge: string; rpId: string }, more: AuthenticatorFaults = {}) {
       const odd = { ...always, ...more };
       counter += 1;
       const client = clientData('webauthn.get', options.challenge, odd);
       const data = await authenticatorData(options.rpId, odd);
       const signed = concatBytes([data, await sha256(client)]);
       const signature = new Uint8Array(await crypto.subtle.sign(sign, privateKey, signed));
-      const written = key.name === 'ECDSA' ? derOf(signature) : signature;
+      const written = key.name === 'ECDSA' ? toDerSignature(signature) : signature;
       if (odd.isForged) written[written.length - 1] = (written.at(-1) as number) ^ 1;
       return {
         id: base64Url(id),
@@ -130,10 +130,10 @@ export async function anAuthenticator(kind: KeyKind = 'ES256', always: Oddities 
   };
 }
 
-export type Authenticator = Awaited<ReturnType<typeof anAuthenticator>>;
+export type Authenticator = Awaited<ReturnType<typeof createAuthenticator>>;
 
 /** A public key as authenticators write it (RFC 9053). */
-function coseOf(jwk: JsonWebKey, alg: number): Map<number, unknown> {
+function toCoseKey(jwk: JsonWebKey, alg: number): Map<number, unknown> {
   const part = (text: string | undefined) => Uint8Array.fromBase64(text as string, { alphabet: 'base64url' });
   if (jwk.kty === 'OKP')
     return new Map<number, unknown>([
@@ -160,7 +160,7 @@ function coseOf(jwk: JsonWebKey, alg: number): Map<number, unknown> {
 }
 
 /** A signature of WebCrypto, `r` and `s` one after the other, in DER as authenticators write it. */
-function derOf(signature: Uint8Array): Uint8Array {
+function toDerSignature(signature: Uint8Array): Uint8Array {
   const half = signature.length / 2;
   const integers = [signature.slice(0, half), signature.slice(half)].map((part) => {
     const start = part.findIndex((byte) => byte !== 0);
@@ -172,31 +172,31 @@ function derOf(signature: Uint8Array): Uint8Array {
   return new Uint8Array([0x30, body.length, ...body]);
 }
 
-export const registrationOptions = (as: Caller, proof: object = { password: PASSWORD }) =>
+export const requestRegistrationOptions = (as: Caller, proof: object = { password: PASSWORD }) =>
   as.post('/v1/auth/passkeys/registration-options', { json: proof });
 
 /** Adds a passkey of an authenticator. */
 export async function addPasskey(
   as: Caller,
   authenticator: Authenticator,
-  { odd = {}, name = 'Laptop', env }: { odd?: Oddities; name?: string; env?: Record<string, string> } = {},
+  { odd = {}, name = 'Laptop', env }: { odd?: AuthenticatorFaults; name?: string; env?: Record<string, string> } = {},
 ) {
-  const response = await authenticator.create(await must(registrationOptions(as)), odd);
+  const response = await authenticator.create(await must(requestRegistrationOptions(as)), odd);
   return as.post('/v1/auth/passkeys', { json: { name, response, password: PASSWORD }, ...(env && { env }) });
 }
 
-export const signInOptions = (company_slug: string) =>
+export const requestSignInOptions = (company_slug: string) =>
   must(call('POST', '/v1/auth/passkeys/authentication-options', { json: { company_slug } }));
 
-export const verify = (company_slug: string, response: unknown, env?: Record<string, string>) =>
+export const verifyPasskey = (company_slug: string, response: unknown, env?: Record<string, string>) =>
   call('POST', '/v1/auth/passkeys/verify', { json: { company_slug, response }, ...(env && { env }) });
 
 /** Signs in with the passkey of an authenticator. */
 export async function signInWithPasskey(
   company_slug: string,
   authenticator: Authenticator,
-  odd: Oddities = {},
+  odd: AuthenticatorFaults = {},
   env?: Record<string, string>,
 ) {
-  return verify(company_slug, await authenticator.get(await signInOptions(company_slug), odd), env);
+  return verifyPasskey(company_slug, await authenticator.get(await requestSignInOptions(company_slug), odd), env);
 }

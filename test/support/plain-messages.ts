@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module';
 
-type Sent = (error?: Error) => void;
-type Send = (this: object, data: unknown, options?: Record<string, unknown> | Sent, sent?: Sent) => void;
+type SentCallback = (error?: Error) => void;
+type Send = (
+  this: object,
+  data: unknown,
+  options?: Record<string, unknown> | SentCallback,
+  sent?: SentCallback,
+) => void;
 
 /**
  * Vitest sends the Worker its modules by a WebSocket of miniflare, which compresses each message, although it only goes from one

@@ -13,7 +13,7 @@ export interface Principal {
 }
 
 /** @param id of a principal in one group, with one policy */
-export function principal(id: string, as: Caller): Principal {
+export function createPrincipal(id: string, as: Caller): Principal {
   const group = 'select group_id from group_bindings where principal_id = ?1';
   return {
     id,
@@ -31,12 +31,12 @@ export function principal(id: string, as: Caller): Principal {
 }
 
 /** A person and a service account of a company, for each credential that asks for actions. */
-export async function principalsOf(company: Company) {
+export async function createPrincipals(company: Company) {
   const user = await aUser(company, { can: ['*'] });
   const robot: ServiceAccount = await aServiceAccountThat(company, allow('*'));
-  const signing = principal(robot.id, robot.as);
-  const person = principal(user.id, user.as);
-  const holding = principal(robot.id, withSecret(robot));
+  const signing = createPrincipal(robot.id, robot.as);
+  const person = createPrincipal(user.id, user.as);
+  const holding = createPrincipal(robot.id, withSecret(robot));
   return {
     bearer: person,
     agent: person,

@@ -1,5 +1,5 @@
 /** Numbers from 0 to below 1 that are the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -10,8 +10,8 @@ export function randomFrom(seed: number): () => number {
 }
 
 /** Choices that are the same for the same seed. */
-export function randomBy(seed: number) {
-  const next = randomFrom(seed);
+export function createRandomChoices(seed: number) {
+  const next = createRandom(seed);
   const upTo = (most: number) => Math.floor(next() * (most + 1));
   return {
     chance: (share: number) => next() < share,
@@ -20,4 +20,4 @@ export function randomBy(seed: number) {
   };
 }
 
-export type Random = ReturnType<typeof randomBy>;
+export type Random = ReturnType<typeof createRandomChoices>;

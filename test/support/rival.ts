@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 
 type Query = D1PreparedStatement;
-const RUNS = ['all', 'raw', 'run', 'first'] as const;
+const QUERY_METHODS = ['all', 'raw', 'run', 'first'] as const;
 
 /**
  * The environment of a request that meets a rival: `rival` runs, whole, just before each of the request's first `times`
@@ -9,7 +9,7 @@ const RUNS = ['all', 'raw', 'run', 'first'] as const;
  * so what the rival does itself is never held up.
  * @returns `env` for `call`'s `env`, and whether the rival has run: a test that never met its rival proves nothing
  */
-export function rivalBefore(
+export function createRivalEnv(
   pattern: RegExp,
   rival: () => Promise<unknown>,
   times = 1,
@@ -28,7 +28,7 @@ export function rivalBefore(
     texts.set(query, text);
     const bind = query.bind.bind(query);
     query.bind = (...values) => watch(bind(...values), text);
-    for (const name of RUNS) {
+    for (const name of QUERY_METHODS) {
       const run = (query[name] as (...given: unknown[]) => Promise<unknown>).bind(query);
       Object.assign(query, {
         [name]: async (...given: unknown[]) => {
@@ -63,25 +63,25 @@ export function rivalBefore(
  * @returns what the request answered
  * @throws Error where no query fits: the rival would never have come in between
  */
-export async function overtaken<T>(
+export async function sendOvertaken<T>(
   pattern: RegExp,
   rival: () => Promise<unknown>,
   request: (env: Record<string, string>) => Promise<T>,
   times = 1,
 ): Promise<T> {
-  const { env: watched, hasRun } = rivalBefore(pattern, rival, times);
+  const { env: watched, hasRun } = createRivalEnv(pattern, rival, times);
   const outcome = await request(watched);
   if (!hasRun()) throw new Error(`No rival came in between: no query fits ${pattern}, or the rival failed.`);
   return outcome;
 }
 
 /** A row of the control database, looked up behind the API's back. */
-export const rowOf = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>
+export const selectRow = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>
   env.CONTROL_DB.prepare(sql)
     .bind(...values)
     .first<Row>();
 
 /** How many rows of the control database there are. */
-export async function countOf(sql: string, ...values: unknown[]): Promise<number> {
-  return (await rowOf<{ count: number }>(`select count(*) as count from ${sql}`, ...values))?.count as number;
+export async function countRows(sql: string, ...values: unknown[]): Promise<number> {
+  return (await selectRow<{ count: number }>(`select count(*) as count from ${sql}`, ...values))?.count as number;
 }

@@ -51,7 +51,7 @@ export interface Signer {
 }
 
 /** A fresh RSA key with a self-signed certificate, both in PEM form. */
-export async function aSigner(modulusLength = 2048): Promise<Signer> {
+export async function createSigner(modulusLength = 2048): Promise<Signer> {
   const keys = (await crypto.subtle.generateKey(
     { name: 'RSASSA-PKCS1-v1_5', modulusLength, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
     true,
@@ -87,7 +87,7 @@ export function readAuthnRequest(url: URL): AuthnRequest {
 }
 
 /** What a right answer to a request says. */
-export function rightStatement(request: AuthnRequest, issuer: string, email: string): Statement {
+export function makeValidStatement(request: AuthnRequest, issuer: string, email: string): Statement {
   const now = Date.now();
   return {
     assertionId: `_${crypto.randomUUID()}`,
@@ -107,31 +107,31 @@ export function rightStatement(request: AuthnRequest, issuer: string, email: str
   };
 }
 
-const iso = (ms: number) => new Date(ms).toISOString();
+const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
 /** An assertion, unsigned. */
-export function assertionXml(said: Statement): string {
+export function formatAssertion(said: Statement): string {
   const attributes = Object.entries(said.attributes).map(
     ([name, value]) =>
       `<saml:Attribute Name="${name}"><saml:AttributeValue>${value}</saml:AttributeValue></saml:Attribute>`,
   );
-  const until = said.confirmedUntil === null ? '' : ` NotOnOrAfter="${iso(said.confirmedUntil)}"`;
+  const until = said.confirmedUntil === null ? '' : ` NotOnOrAfter="${toIsoTime(said.confirmedUntil)}"`;
   return [
-    `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${said.assertionId}" Version="2.0" IssueInstant="${iso(Date.now())}">`,
+    `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${said.assertionId}" Version="2.0" IssueInstant="${toIsoTime(Date.now())}">`,
     `<saml:Issuer>${said.issuer}</saml:Issuer>`,
     `<saml:Subject><saml:NameID Format="${said.nameIdFormat}">${said.nameId ?? said.email}</saml:NameID>`,
     `<saml:SubjectConfirmation Method="${said.method}"><saml:SubjectConfirmationData InResponseTo="${said.inResponseTo}" Recipient="${said.recipient}"${until}/></saml:SubjectConfirmation></saml:Subject>`,
-    `<saml:Conditions NotBefore="${iso(said.notBefore)}" NotOnOrAfter="${iso(said.notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${said.audience}</saml:Audience></saml:AudienceRestriction>${said.conditions ?? ''}</saml:Conditions>`,
-    `<saml:AuthnStatement AuthnInstant="${iso(Date.now())}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
+    `<saml:Conditions NotBefore="${toIsoTime(said.notBefore)}" NotOnOrAfter="${toIsoTime(said.notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${said.audience}</saml:Audience></saml:AudienceRestriction>${said.conditions ?? ''}</saml:Conditions>`,
+    `<saml:AuthnStatement AuthnInstant="${toIsoTime(Date.now())}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
     attributes.length > 0 ? `<saml:AttributeStatement>${attributes.join('')}</saml:AttributeStatement>` : '',
     '</saml:Assertion>',
   ].join('');
 }
 
 /** A response around what is given, unsigned. */
-export const responseXml = (said: Statement, content: string, id = `_${crypto.randomUUID()}`): string =>
+export const formatResponse = (said: Statement, content: string, id = `_${crypto.randomUUID()}`): string =>
   [
-    `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${id}" Version="2.0" IssueInstant="${iso(Date.now())}" Destination="${said.destination}" InResponseTo="${said.responseInResponseTo}">`,
+    `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${id}" Version="2.0" IssueInstant="${toIsoTime(Date.now())}" Destination="${said.destination}" InResponseTo="${said.responseInResponseTo}">`,
     `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${said.responseIssuer ?? said.issuer}</saml:Issuer>`,
     '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>',
     content,
@@ -160,4 +160,4 @@ export function sign(
   return signature.getSignedXml();
 }
 
-export const encoded = (xml: string): string => Buffer.from(xml).toString('base64');
+export const encodeBase64 = (xml: string): string => Buffer.from(xml).toString('base64');

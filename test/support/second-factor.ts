@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { clock } from '../../src/kernel/clock.ts';
 import type { Caller } from './api.ts';
-import { standAt } from './clock.ts';
+import { stopClockAt } from './clock.ts';
 import { PASSWORD } from './worlds.ts';
 
 const STEP_MS = 30_000;
@@ -14,29 +14,29 @@ export interface Authenticator {
   code(steps?: number): string;
 }
 
-export const codeOf = (secret: string, steps = 0): string =>
+export const computeCode = (secret: string, steps = 0): string =>
   TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: clock.now() + steps * STEP_MS });
 
 /**
  * Enrols an authenticator and enables it. The Worker's clock stands still from then on, one step after the code that was
  * spent on enabling.
  */
-export async function enrol(as: Caller): Promise<Authenticator> {
+export async function enrolAuthenticator(as: Caller): Promise<Authenticator> {
   const { secret } = (await as.post('/v1/auth/2fa/setup', { json: { password: PASSWORD } })).body;
-  standAt(Math.floor(clock.now() / STEP_MS) * STEP_MS + STEP_MS / 2);
+  stopClockAt(Math.floor(clock.now() / STEP_MS) * STEP_MS + STEP_MS / 2);
   const { status, body } = await as.post('/v1/auth/2fa/enable', {
-    json: { totp_token: codeOf(secret), password: PASSWORD },
+    json: { totp_token: computeCode(secret), password: PASSWORD },
   });
   if (status !== 200) throw new Error(`Enabling answered ${status}: ${JSON.stringify(body)}`);
-  nextStep();
-  return { secret, backupCodes: body.backup_codes, code: (steps) => codeOf(secret, steps) };
+  goToNextStep();
+  return { secret, backupCodes: body.backup_codes, code: (steps) => computeCode(secret, steps) };
 }
 
 /** Goes to the next time step, whose code is not spent. */
-export const nextStep = (): void => standAt(clock.now() + STEP_MS);
+export const goToNextStep = (): void => stopClockAt(clock.now() + STEP_MS);
 
 /** Six digits that are the code of no step near the present. */
 export function wrongCode(secret: string): string {
-  const right = new Set([-2, -1, 0, 1, 2].map((steps) => codeOf(secret, steps)));
+  const right = new Set([-2, -1, 0, 1, 2].map((steps) => computeCode(secret, steps)));
   return ['000000', '000001', '000002', '000003', '000004', '000005'].find((code) => !right.has(code)) as string;
 }

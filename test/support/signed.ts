@@ -3,14 +3,14 @@ import { type Key, sign } from '../../examples/signing/sign.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
-import { type ApiResponse, BASE_URL, bearer, type Caller, call, type Sending } from './api.ts';
+import { type ApiResponse, BASE_URL, type Caller, call, createCaller, type RequestOptions } from './api.ts';
 import type { Company } from './worlds.ts';
 
 /** Requests signed with a key, as the published example signs them. */
 export function signed(key: Key): Caller {
   const send =
     (method: string) =>
-    async (path: string, sending: Sending = {}): Promise<ApiResponse> => {
+    async (path: string, sending: RequestOptions = {}): Promise<ApiResponse> => {
       const body =
         sending.json === undefined ? ((sending.body as string | undefined) ?? '') : JSON.stringify(sending.json);
       const headers = { ...(await sign(key, method, BASE_URL + path, body)), ...sending.headers };
@@ -88,12 +88,12 @@ export async function aServiceAccountThat(company: Company, ...statements: Polic
 
 /** Requests of a service account with a service token, which its key is exchanged for. */
 export async function withServiceToken({ as }: Pick<ServiceAccount, 'as'>): Promise<Caller> {
-  return bearer((await must(as.post('/tokens'))).token);
+  return createCaller((await must(as.post('/tokens'))).token);
 }
 
 /** Requests of a service account with its key and secret, as a fixed header. */
 export const withSecret = ({ key }: { key: Pick<ServiceAccount['key'], 'access_key' | 'secret_key'> }): Caller =>
-  bearer(`${key.access_key}:${key.secret_key}`);
+  createCaller(`${key.access_key}:${key.secret_key}`);
 
 let emails = 0;
 

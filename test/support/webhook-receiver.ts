@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
-import { aSigner } from './saml-idp.ts';
+import { createSigner } from './saml-idp.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,7 +24,7 @@ export interface Received {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const receive = receiver();
   const http = createServer(receive);
-  const { privateKey: key, certificate: cert } = await aSigner();
+  const { privateKey: key, certificate: cert } = await createSigner();
   const https = createTlsServer({ key, cert }, receive);
   for (const server of [http, https]) {
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

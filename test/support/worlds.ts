@@ -7,7 +7,7 @@ import { users } from '../../src/db/schema/users.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { completeSignIn, type SignedIn } from '../../src/modules/sign-in/complete.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
-import { type ApiResponse, bearer, type Caller, call } from './api.ts';
+import { type ApiResponse, type Caller, call, createCaller } from './api.ts';
 import { inContext } from './context.ts';
 
 let createdCount = 0;
@@ -55,7 +55,7 @@ export async function aCompany(overrides: { slug?: string } = {}): Promise<Compa
     owner: { id: body.owner.id, email: body.owner.email, password: PASSWORD },
     accountId: body.default_account.id,
     apiKey: body.api_key,
-    as: bearer(token),
+    as: createCaller(token),
     token,
     refreshToken,
   };
@@ -131,5 +131,5 @@ export async function aUser(
     }),
   ]);
   const { token } = await aSession(company.id, id);
-  return { id, email, token, as: bearer(token) };
+  return { id, email, token, as: createCaller(token) };
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import { migrate, TENANT_SCHEMA_VERSION } from '../../src/modules/managed-database/migrations.ts';
+import { migrateDatabase, TENANT_SCHEMA_VERSION } from '../../src/modules/managed-database/migrations.ts';
 import {
   isPostgresError,
   openTenantSql,
@@ -309,7 +309,7 @@ describe('the migrations of a company’s Postgres', () => {
     const company = await aProvisionedCompany();
     const inDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => behindTheApi(company.id, work);
     await inDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
-    const run = () => inDatabase((sql) => migrate(sql, tenantNames(company.id).reader));
+    const run = () => inDatabase((sql) => migrateDatabase(sql, tenantNames(company.id).reader));
     const rival = await rivalBeforeStatement(company.id, /INSERT INTO console.migrations/, run);
     expect([await run(), await rival.outcome]).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);
     const applied = await inDatabase((sql) => sql.query('SELECT version FROM console.migrations'));

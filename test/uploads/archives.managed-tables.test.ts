@@ -1,11 +1,22 @@
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, confirm, deliverAll, finished, jobOf, load, rowsOf, upload, waiting } from './support.ts';
-import { aSheet, cellsOf } from './workbooks.ts';
+import {
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  loadFiles,
+  makeFile,
+  readJob,
+  readRows,
+  uploadFiles,
+  waitForAnalysis,
+  waitForEnd,
+} from './support.ts';
+import { cellsOf, makeSheetWorkbook } from './workbooks.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
-const aZip = (files: Zippable): Bytes => zipSync(files) as Bytes;
+const makeZip = (files: Zippable): Bytes => zipSync(files) as Bytes;
 
 let company: Company;
 beforeAll(async () => {
@@ -15,32 +26,35 @@ beforeAll(async () => {
 let tableCount = 0;
 
 /** The values that a job's table has in its first column. */
-async function valuesFrom(files: File[], column = 'n') {
-  const job = await load(company, files, { display_name: `arquivo_${++tableCount}` });
+async function loadValues(files: File[], column = 'n') {
+  const job = await loadFiles(company, files, { display_name: `arquivo_${++tableCount}` });
   expect(job.error).toBeNull();
-  return (await rowsOf(company, job.user_table_id)).map((row) => row[column]);
+  return (await readRows(company, job.user_table_id)).map((row) => row[column]);
 }
 
-const failure = async (name: string, content: Bytes) => {
-  const jobId = await upload(company, [aFile(name, content)]);
-  return waiting(company, jobId);
+const readFailure = async (name: string, content: Bytes) => {
+  const jobId = await uploadFiles(company, [makeFile(name, content)]);
+  return waitForAnalysis(company, jobId);
 };
 
 describe('a zip file', () => {
   it('has all its files loaded into one table in their order, whatever their type and CSV dialect', async () => {
-    const zip = aZip({
+    const zip = makeZip({
       'janeiro.csv': strToU8('n,nome\n1,Ana\n2,Bia\n'),
       'leia-me.txt': strToU8('nada'),
       '__MACOSX/._janeiro.csv': strToU8('x'),
       'trimestre/fevereiro.csv': strToU8('nome;n\n"Caio; o bom";3\n'),
-      'trimestre/março.xlsx': aSheet(cellsOf('n|nome', '4|Davi')),
+      'trimestre/março.xlsx': makeSheetWorkbook(cellsOf('n|nome', '4|Davi')),
     });
-    const jobId = await upload(company, [aFile('vendas 2024.zip', zip), aFile('abril.csv', 'n,nome\n5,Eva\n')]);
-    const { inferred_schema: schema } = await waiting(company, jobId);
+    const jobId = await uploadFiles(company, [
+      makeFile('vendas 2024.zip', zip),
+      makeFile('abril.csv', 'n,nome\n5,Eva\n'),
+    ]);
+    const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
     expect(schema).toMatchObject({ total_row_count_estimate: 5, suggested_table_name: 'vendas_2024' });
-    await confirm(company, jobId, { display_name: `arquivo_${++tableCount}`, columns: schema.columns });
-    const { user_table_id: id, progress } = await finished(company, jobId);
-    expect((await rowsOf(company, id)).map(({ n, nome }) => `${n} ${nome}`)).toEqual([
+    await confirmJob(company, jobId, { display_name: `arquivo_${++tableCount}`, columns: schema.columns });
+    const { user_table_id: id, progress } = await waitForEnd(company, jobId);
+    expect((await readRows(company, id)).map(({ n, nome }) => `${n} ${nome}`)).toEqual([
       '1 Ana',
       '2 Bia',
       '3 Caio; o bom',
@@ -51,41 +65,43 @@ describe('a zip file', () => {
   });
 
   it('gives its name to the table', async () => {
-    const zip = aZip({ 'a.csv': strToU8('n\n1\n'), 'b.csv': strToU8('n\n2\n') });
-    const job = await failure('Vendas 2024.zip', zip);
+    const zip = makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.csv': strToU8('n\n2\n') });
+    const job = await readFailure('Vendas 2024.zip', zip);
     expect(job.inferred_schema.suggested_table_name).toBe('vendas_2024');
   });
 
   it('is unpacked by several queue messages, each of which does a bounded share', async () => {
     const rows = (from: number) => strToU8(`n\n${Array.from({ length: 20_000 }, (_, n) => from + n).join('\n')}\n`);
-    const zip = aZip({ 'a.csv': rows(0), 'b.csv': rows(20_000), 'c.csv': [rows(40_000), { level: 0 }] });
-    const queue = aHeldQueue();
+    const zip = makeZip({ 'a.csv': rows(0), 'b.csv': rows(20_000), 'c.csv': [rows(40_000), { level: 0 }] });
+    const queue = createHeldQueue();
     const small = { UPLOAD_MESSAGE_BYTES: '16384' };
-    const jobId = await upload(company, [aFile('tres.zip', zip)], queue);
-    expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(6);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    await confirm(company, jobId, { display_name: `arquivo_${++tableCount}`, columns }, queue);
-    expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(10);
-    const { user_table_id: id } = await jobOf(company, jobId);
-    expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));
+    const jobId = await uploadFiles(company, [makeFile('tres.zip', zip)], queue);
+    expect(await deliverAllMessages(queue, small)).toBeGreaterThanOrEqual(6);
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
+    await confirmJob(company, jobId, { display_name: `arquivo_${++tableCount}`, columns }, queue);
+    expect(await deliverAllMessages(queue, small)).toBeGreaterThanOrEqual(10);
+    const { user_table_id: id } = await readJob(company, jobId);
+    expect((await readRows(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));
   });
 
   it('fails its job with the name of the file inside that cannot be loaded', async () => {
-    const differs = aZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
-    expect(await failure('x.zip', differs)).toMatchObject({
+    const differs = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
+    expect(await readFailure('x.zip', differs)).toMatchObject({
       status: 'failed',
       error: { code: 'HEADERS_DIFFER', file: 'b.csv' },
     });
-    const broken = aZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'b.csv': strToU8('n,x\n1,2\n1,2,3\n') });
-    expect(await failure('x.zip', broken)).toMatchObject({
+    const broken = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'b.csv': strToU8('n,x\n1,2\n1,2,3\n') });
+    expect(await readFailure('x.zip', broken)).toMatchObject({
       error: { code: 'TOO_MANY_FIELDS', file: 'b.csv', line: 3 },
     });
-    const workbook = aZip({ 'b.xlsx': strToU8('nada') });
-    expect(await failure('x.zip', workbook)).toMatchObject({ error: { code: 'WORKBOOK_UNREADABLE', file: 'b.xlsx' } });
+    const workbook = makeZip({ 'b.xlsx': strToU8('nada') });
+    expect(await readFailure('x.zip', workbook)).toMatchObject({
+      error: { code: 'WORKBOOK_UNREADABLE', file: 'b.xlsx' },
+    });
   });
 
   it('fails its job when it is damaged, encrypted, nested or malicious', async () => {
-    const good = aZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
+    const good = makeZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
     const flipped = good.slice();
     flipped[60] = (flipped[60] as number) ^ 0xff;
     const encrypted = good.slice();
@@ -93,7 +109,7 @@ describe('a zip file', () => {
     const directory = new DataView(good.buffer, good.byteOffset).getUint32(good.length - 6, true);
     encrypted[directory + 8] = 1;
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`${n}.csv`, strToU8('n\n1\n')]));
-    const bomb = aZip({ 'a.csv': [new Uint8Array(60 * 1024 * 1024).fill(48), { level: 9 }] });
+    const bomb = makeZip({ 'a.csv': [new Uint8Array(60 * 1024 * 1024).fill(48), { level: 9 }] });
     const cases: [Bytes, string][] = [
       [good.slice(0, good.length / 2), 'ZIP_CORRUPT'],
       [good.slice(0, good.length - 1), 'ZIP_CORRUPT'],
@@ -101,14 +117,14 @@ describe('a zip file', () => {
       [strToU8('isto não é um zip') as Bytes, 'ZIP_CORRUPT'],
       [new Uint8Array(), 'ZIP_CORRUPT'],
       [encrypted, 'ZIP_ENCRYPTED'],
-      [aZip({ 'a.csv': strToU8('n\n1\n'), 'b.zip': good }), 'ZIP_NESTED'],
-      [aZip({ '../../etc/a.csv': strToU8('n\n1\n') }), 'ZIP_UNSAFE_NAME'],
-      [aZip(many), 'ZIP_TOO_MANY_FILES'],
+      [makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.zip': good }), 'ZIP_NESTED'],
+      [makeZip({ '../../etc/a.csv': strToU8('n\n1\n') }), 'ZIP_UNSAFE_NAME'],
+      [makeZip(many), 'ZIP_TOO_MANY_FILES'],
       [bomb, 'ZIP_RATIO'],
-      [aZip({ 'a.txt': strToU8('n') }), 'ZIP_NO_FILES'],
+      [makeZip({ 'a.txt': strToU8('n') }), 'ZIP_NO_FILES'],
     ];
     for (const [content, code] of cases) {
-      const job = await failure('mau.zip', content);
+      const job = await readFailure('mau.zip', content);
       expect([job.status, job.error?.code, job.error?.file]).toEqual(['failed', code, 'mau.zip']);
     }
   });
@@ -117,10 +133,10 @@ describe('a zip file', () => {
 describe('an upload of several files', () => {
   it('matches columns by header, and reads each file in its own dialect', async () => {
     const files = [
-      aFile('a.csv', 'n,nome\n1,Ana\n'),
-      aFile('b.csv', 'NOME;N\n"Bia";2\n'),
-      aFile('c.xlsx', aSheet(cellsOf('Nome|n', 'Caio|3'))),
+      makeFile('a.csv', 'n,nome\n1,Ana\n'),
+      makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
+      makeFile('c.xlsx', makeSheetWorkbook(cellsOf('Nome|n', 'Caio|3'))),
     ];
-    expect(await valuesFrom(files)).toEqual([1, 2, 3]);
+    expect(await loadValues(files)).toEqual([1, 2, 3]);
   });
 });

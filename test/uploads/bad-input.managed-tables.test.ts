@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, load, rowsOf } from './support.ts';
+import { loadFiles, makeFile, readRows } from './support.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -11,10 +11,10 @@ beforeAll(async () => {
 
 let tableCount = 0;
 
-async function rowsFrom(content: string | Bytes) {
-  const job = await load(company, [aFile('dados.csv', content)], { display_name: `entrada_${++tableCount}` });
+async function loadRows(content: string | Bytes) {
+  const job = await loadFiles(company, [makeFile('dados.csv', content)], { display_name: `entrada_${++tableCount}` });
   expect(job.error).toBeNull();
-  return (await rowsOf(company, job.user_table_id)).map(({ id: _, ...values }) => values);
+  return (await readRows(company, job.user_table_id)).map(({ id: _, ...values }) => values);
 }
 
 const TEXT = 'nome,preço\nAção,"1,5"\nÉrica – “fim”,"2,5"\n';
@@ -23,13 +23,13 @@ const EXPECTED_ROWS = [
   { nome: 'Érica – “fim”', preco: 2.5 },
 ];
 
-const utf16 = (text: string, littleEndian: boolean): Bytes => {
+const encodeUtf16 = (text: string, littleEndian: boolean): Bytes => {
   const view = new DataView(new ArrayBuffer(text.length * 2));
   for (let index = 0; index < text.length; index++) view.setUint16(index * 2, text.charCodeAt(index), littleEndian);
   return new Uint8Array(view.buffer);
 };
 
-const windows1252 = (text: string): Bytes => {
+const encodeWindows1252 = (text: string): Bytes => {
   const high: Record<string, number> = { '–': 0x96, '“': 0x93, '”': 0x94 };
   return Uint8Array.from(text, (sign) => high[sign] ?? sign.charCodeAt(0));
 };
@@ -38,28 +38,28 @@ describe('an uploaded CSV file', () => {
   it.each<[string, string | Bytes]>([
     ['UTF-8', TEXT],
     ['UTF-8 with a byte order mark', `\ufeff${TEXT}`],
-    ['UTF-16 in little-endian order', utf16(`\ufeff${TEXT}`, true)],
-    ['UTF-16 in big-endian order', utf16(`\ufeff${TEXT}`, false)],
-    ['UTF-16 without a byte order mark', utf16(TEXT, true)],
-    ['Windows-1252', windows1252(TEXT)],
+    ['UTF-16 in little-endian order', encodeUtf16(`\ufeff${TEXT}`, true)],
+    ['UTF-16 in big-endian order', encodeUtf16(`\ufeff${TEXT}`, false)],
+    ['UTF-16 without a byte order mark', encodeUtf16(TEXT, true)],
+    ['Windows-1252', encodeWindows1252(TEXT)],
   ])('is read in %s', async (_, content) => {
-    expect(await rowsFrom(content)).toEqual(EXPECTED_ROWS);
+    expect(await loadRows(content)).toEqual(EXPECTED_ROWS);
   });
 
   it('may have byte order marks in the middle, as joined files do', async () => {
-    const rows = await rowsFrom('n,nome\n1,Ana\n\ufeff2,Bia\n3,\ufeffCaio\n');
+    const rows = await loadRows('n,nome\n1,Ana\n\ufeff2,Bia\n3,\ufeffCaio\n');
     expect(rows.map(({ n }) => n)).toEqual([1, 2, 3]);
   });
 
   it('may have 1,000 columns', async () => {
     const names = Array.from({ length: 1000 }, (_, n) => `coluna_${n}`);
-    const rows = await rowsFrom(`${names.join(',')}\n${names.map((_, n) => n).join(',')}\n`);
+    const rows = await loadRows(`${names.join(',')}\n${names.map((_, n) => n).join(',')}\n`);
     expect(rows).toEqual([Object.fromEntries(names.map((name, n) => [name, n]))]);
   });
 
   it('may have a value of 5 MB', async () => {
     const long = 'á"b\n'.repeat(1_000_000);
-    const rows = await rowsFrom(`n,texto\n1,"${long.replaceAll('"', '""')}"\n2,curto\n`);
+    const rows = await loadRows(`n,texto\n1,"${long.replaceAll('"', '""')}"\n2,curto\n`);
     expect(rows).toEqual([
       { n: 1, texto: long },
       { n: 2, texto: 'curto' },
@@ -70,7 +70,7 @@ describe('an uploaded CSV file', () => {
 describe('headers of an uploaded CSV file', () => {
   it('may be SQL keywords', async () => {
     const words = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
-    const rows = await rowsFrom(`${words.join(',')}\n${words.map((_, n) => n).join(',')}\n`);
+    const rows = await loadRows(`${words.join(',')}\n${words.map((_, n) => n).join(',')}\n`);
     expect(rows).toEqual([Object.fromEntries(words.map((word, n) => [word, n]))]);
   });
 });

@@ -1,6 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, cancel, confirm, finished, jobOf, load, rowsOf, upload, waiting } from './support.ts';
+import {
+  cancelJob,
+  confirmJob,
+  loadFiles,
+  makeFile,
+  readJob,
+  readRows,
+  uploadFiles,
+  waitForAnalysis,
+  waitForEnd,
+} from './support.ts';
 
 const FILE = 'nome,idade,nascido_em\nAna,31,1994-05-01 10:30\nBia,,2001-12-24 00:00\n';
 
@@ -10,24 +20,24 @@ beforeEach(async () => {
 });
 
 /** A job that waits, with the columns that were inferred. */
-async function waitingJob(of = company) {
-  const jobId = await upload(of, [aFile('Pessoas 2024.csv', FILE)]);
-  const { inferred_schema: schema } = await waiting(of, jobId);
+async function createWaitingJob(of = company) {
+  const jobId = await uploadFiles(of, [makeFile('Pessoas 2024.csv', FILE)]);
+  const { inferred_schema: schema } = await waitForAnalysis(of, jobId);
   return { jobId, columns: schema.columns as Record<string, unknown>[] };
 }
 
 let tableCount = 0;
-const aName = () => `tabela_${++tableCount}`;
+const makeName = () => `tabela_${++tableCount}`;
 
 describe('the confirmation of an upload job', () => {
   it('accepts the inferred columns unchanged', async () => {
-    const { jobId, columns } = await waitingJob();
-    const name = aName();
-    expect(await confirm(company, jobId, { display_name: name, columns })).toMatchObject({
+    const { jobId, columns } = await createWaitingJob();
+    const name = makeName();
+    expect(await confirmJob(company, jobId, { display_name: name, columns })).toMatchObject({
       status: 200,
       body: { status: 'inserting' },
     });
-    const job = await finished(company, jobId);
+    const job = await waitForEnd(company, jobId);
     expect(job).toMatchObject({ status: 'done', confirmed_schema: { display_name: name, time_zone: null } });
     const table = await company.as.get(`/v1/managed-tables/${job.user_table_id}`);
     expect(table.body).toMatchObject({
@@ -41,33 +51,33 @@ describe('the confirmation of an upload job', () => {
         { name: 'nascido_em', type: 'datetime' },
       ],
     });
-    const [ana, bia] = await rowsOf(company, job.user_table_id);
+    const [ana, bia] = await readRows(company, job.user_table_id);
     expect(ana).toMatchObject({ nome: 'Ana', idade: 31, nascido_em: '1994-05-01T10:30:00.000Z' });
     expect(bia).toMatchObject({ nome: 'Bia', idade: null });
   });
 
   it('renames, retypes and leaves out columns, and reads times in the time zone that it sends', async () => {
-    const { jobId } = await waitingJob();
-    await confirm(company, jobId, {
-      display_name: aName(),
+    const { jobId } = await createWaitingJob();
+    await confirmJob(company, jobId, {
+      display_name: makeName(),
       time_zone: 'America/Sao_Paulo',
       columns: [
         { name: 'quando', display_name: 'Quando', type: 'datetime', nullable: true, source_index: 2 },
         { name: 'idade', display_name: 'Idade', type: 'text', nullable: true },
       ],
     });
-    const job = await finished(company, jobId);
+    const job = await waitForEnd(company, jobId);
     expect(job.confirmed_schema.columns.map((column: { source_index: number }) => column.source_index)).toEqual([2, 1]);
-    const [ana] = await rowsOf(company, job.user_table_id);
+    const [ana] = await readRows(company, job.user_table_id);
     expect(ana).toEqual({ id: expect.any(String), quando: '1994-05-01T13:30:00.000Z', idade: '31' });
   });
 
   it('matches columns by position when it sends as many as the file has', async () => {
-    const { jobId } = await waitingJob();
+    const { jobId } = await createWaitingJob();
     const columns = ['a', 'b', 'c'].map((name) => ({ name, display_name: name, type: 'text', nullable: true }));
-    await confirm(company, jobId, { display_name: aName(), columns });
-    const job = await finished(company, jobId);
-    expect((await rowsOf(company, job.user_table_id))[0]).toMatchObject({ a: 'Ana', b: '31', c: '1994-05-01 10:30' });
+    await confirmJob(company, jobId, { display_name: makeName(), columns });
+    const job = await waitForEnd(company, jobId);
+    expect((await readRows(company, job.user_table_id))[0]).toMatchObject({ a: 'Ana', b: '31', c: '1994-05-01 10:30' });
   });
 
   const text = (name: string, more = {}) => ({ name, display_name: name, type: 'text', nullable: true, ...more });
@@ -97,38 +107,38 @@ describe('the confirmation of an upload job', () => {
     ['an unknown time zone', { columns: [text('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
     ['a UTC offset as the time zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
   ])('is refused for %s, and the job stays unconfirmed', async (_, body, field) => {
-    const { jobId, columns } = await waitingJob();
-    const { status, body: answer } = await confirm(company, jobId, { display_name: aName(), columns, ...body });
+    const { jobId, columns } = await createWaitingJob();
+    const { status, body: answer } = await confirmJob(company, jobId, { display_name: makeName(), columns, ...body });
     expect(status).toBe(422);
     expect(answer.details.map((problem: { field: string }) => problem.field)).toContain(field);
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm', confirmed_schema: null });
-    await cancel(company, jobId);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm', confirmed_schema: null });
+    await cancelJob(company, jobId);
   });
 
   it('is refused with a name that an active table has', async () => {
-    const name = aName();
-    await load(company, [aFile('a.csv', FILE)], { display_name: name });
-    const { jobId, columns } = await waitingJob();
-    const { status, body } = await confirm(company, jobId, { display_name: name, columns });
+    const name = makeName();
+    await loadFiles(company, [makeFile('a.csv', FILE)], { display_name: name });
+    const { jobId, columns } = await createWaitingJob();
+    const { status, body } = await confirmJob(company, jobId, { display_name: name, columns });
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_TABLE_DUPLICATE_NAME' });
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-    expect((await confirm(company, jobId, { display_name: aName(), columns })).status).toBe(200);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    expect((await confirmJob(company, jobId, { display_name: makeName(), columns })).status).toBe(200);
   });
 
   it('succeeds once, and is refused the second time', async () => {
-    const { jobId, columns } = await waitingJob();
-    expect((await confirm(company, jobId, { display_name: aName(), columns })).status).toBe(200);
-    const again = await confirm(company, jobId, { display_name: aName(), columns });
+    const { jobId, columns } = await createWaitingJob();
+    expect((await confirmJob(company, jobId, { display_name: makeName(), columns })).status).toBe(200);
+    const again = await confirmJob(company, jobId, { display_name: makeName(), columns });
     expect([again.status, again.body.error_code]).toEqual([400, 'UPLOAD_JOB_NOT_WAITING_CONFIRM']);
-    expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
+    expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done' });
   });
 
   it('answers 404 for a company without a database, which has no jobs', async () => {
-    const { jobId, columns } = await waitingJob();
+    const { jobId, columns } = await createWaitingJob();
     const unprovisioned = await aCompany();
     const path = '/v1/managed-tables/upload-jobs';
-    expect((await confirm(unprovisioned, jobId, { display_name: aName(), columns })).status).toBe(404);
-    expect((await cancel(unprovisioned, jobId)).status).toBe(404);
+    expect((await confirmJob(unprovisioned, jobId, { display_name: makeName(), columns })).status).toBe(404);
+    expect((await cancelJob(unprovisioned, jobId)).status).toBe(404);
     expect((await unprovisioned.as.get(`${path}/${jobId}`)).status).toBe(404);
     expect((await unprovisioned.as.get(`${path}/active`)).body).toEqual({ records: [] });
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, load, rowsOf, tablesOf } from './support.ts';
+import { listTables, loadFiles, makeFile, readRows } from './support.ts';
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 const encoder = new TextEncoder();
@@ -25,7 +25,7 @@ describe('the content of an upload', () => {
     ['NUL bytes', bytes(...encoder.encode('a,b\n1,2\n'), 0, 44, 49, 10), { code: 'NUL_BYTE', line: 3 }],
     ['bytes that are not text', bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3), {}],
   ])('fails its job with %s', async (_, content, error) => {
-    const job = await load(company, [aFile('dados.csv', content)]);
+    const job = await loadFiles(company, [makeFile('dados.csv', content)]);
     expect(job).toMatchObject({
       status: 'failed',
       user_table_id: null,
@@ -33,11 +33,11 @@ describe('the content of an upload', () => {
       progress: { phase: 'failed', rows_total: null },
     });
     expect(job.error.message).toMatch(/\p{L}{3}/u);
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
   });
 
   it('fails its job when its files have different headers', async () => {
-    const job = await load(company, [aFile('um.csv', 'a,b\n1,x\n'), aFile('dois.csv', 'a,c\n1,x\n')]);
+    const job = await loadFiles(company, [makeFile('um.csv', 'a,b\n1,x\n'), makeFile('dois.csv', 'a,c\n1,x\n')]);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'HEADERS_DIFFER', file: 'dois.csv' } });
   });
 
@@ -49,9 +49,9 @@ describe('the content of an upload', () => {
   ])('fails its job with the line of a value that is no %s, and leaves no table', async (type, value, where) => {
     const good: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
     const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${good[type]}`).join('\n');
-    const job = await load(
+    const job = await loadFiles(
       company,
-      [aFile('boa.csv', `nome,valor\n${rows}\n`), aFile('má.csv', `nome,valor\n${rows}\n"nome, 2","${value}"\n`)],
+      [makeFile('boa.csv', `nome,valor\n${rows}\n`), makeFile('má.csv', `nome,valor\n${rows}\n"nome, 2","${value}"\n`)],
       {
         columns: [
           { name: 'nome', display_name: 'nome', type: 'text', nullable: true },
@@ -66,7 +66,7 @@ describe('the content of an upload', () => {
       progress: { phase: 'failed' },
     });
     expect(job.error.message).toContain(value);
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
     expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
   });
 
@@ -82,27 +82,31 @@ describe('the content of an upload', () => {
     ]
       .map((row) => row.join(','))
       .join('\n');
-    const job = await load(company, [aFile('larga.csv', file)]);
+    const job = await loadFiles(company, [makeFile('larga.csv', file)]);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'ROW_REFUSED', file: 'larga.csv', line: 3 } });
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
   });
 
   it('fails its job with the line of a row without a value in a column that is not nullable', async () => {
-    const job = await load(company, [aFile('dados.csv', 'a,b\n1,x\n,y\n')], {
+    const job = await loadFiles(company, [makeFile('dados.csv', 'a,b\n1,x\n,y\n')], {
       columns: [{ name: 'a', display_name: 'a', type: 'integer', nullable: false }],
     });
     expect(job).toMatchObject({ status: 'failed', error: { file: 'dados.csv', line: 3, column: 'a' } });
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
   });
 
   it('is loaded into one table from several files, in their order, each in its own dialect', async () => {
     const latin = bytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
-    const job = await load(company, [aFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), aFile('dois.csv', latin)], {
-      display_name: 'varios',
-    });
+    const job = await loadFiles(
+      company,
+      [makeFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), makeFile('dois.csv', latin)],
+      {
+        display_name: 'varios',
+      },
+    );
     expect(job).toMatchObject({ status: 'done', progress: { rows_processed: 2 } });
     expect(job.progress.bytes_processed).toBe(job.progress.bytes_total);
-    expect(await rowsOf(company, job.user_table_id)).toMatchObject([
+    expect(await readRows(company, job.user_table_id)).toMatchObject([
       { nome: 'Ana\nMaria', valor: 1.5 },
       { nome: 'Érica', valor: 1234.5 },
     ]);
@@ -110,16 +114,16 @@ describe('the content of an upload', () => {
 
   it('is read file by file in the notation of dates and numbers that each file shows, even if only in its last row', async () => {
     const open = Array.from({ length: 1500 }, (_, row) => `${row};01/02/2024;1,234`).join('\n');
-    const job = await load(
+    const job = await loadFiles(
       company,
       [
-        aFile('meses.csv', `k;dia;valor\n${open}\n1500;12/31/2024;1,234.5\n`),
-        aFile('dias.csv', `k;dia;valor\n${open}\n1500;31/12/2024;1.234,5\n`),
+        makeFile('meses.csv', `k;dia;valor\n${open}\n1500;12/31/2024;1,234.5\n`),
+        makeFile('dias.csv', `k;dia;valor\n${open}\n1500;31/12/2024;1.234,5\n`),
       ],
       { display_name: 'notacoes' },
     );
     expect(job).toMatchObject({ error: null, status: 'done' });
-    const rows = (await rowsOf(company, job.user_table_id)).map(({ dia, valor }) => [dia, valor]);
+    const rows = (await readRows(company, job.user_table_id)).map(({ dia, valor }) => [dia, valor]);
     expect([rows[0], rows[1500], rows[1501], rows.at(-1)]).toEqual([
       ['2024-01-02', 1234],
       ['2024-12-31', 1234.5],
@@ -129,19 +133,23 @@ describe('the content of an upload', () => {
   });
 
   it('keeps quotation marks that quote nothing', async () => {
-    const job = await load(company, [aFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n3\t\\.\x08\n')], {
-      display_name: 'filmes',
-    });
+    const job = await loadFiles(
+      company,
+      [makeFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n3\t\\.\x08\n')],
+      {
+        display_name: 'filmes',
+      },
+    );
     expect(job).toMatchObject({ status: 'done', inferred_schema: { dialect: { quote: null } } });
-    expect((await rowsOf(company, job.user_table_id)).map(({ titulo }) => titulo)).toEqual([
+    expect((await readRows(company, job.user_table_id)).map(({ titulo }) => titulo)).toEqual([
       '"Giliap',
       '"Heat" 2',
       '\\.\x08',
     ]);
-    const plain = await load(company, [aFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n')], {
+    const plain = await loadFiles(company, [makeFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n')], {
       display_name: 'mais_filmes',
     });
-    expect((await rowsOf(company, plain.user_table_id)).map(({ titulo }) => titulo)).toEqual(['"Giliap', '"Heat" 2']);
+    expect((await readRows(company, plain.user_table_id)).map(({ titulo }) => titulo)).toEqual(['"Giliap', '"Heat" 2']);
   });
 
   const momento = { name: 'm', display_name: 'm', type: 'datetime', nullable: true, source_index: 1 };
@@ -163,14 +171,14 @@ describe('the content of an upload', () => {
       // A text column is one that is retyped.
       const other = { datetime: '2024-01-31 10:00', date: '2024-01-31', text: '31/01/2024 10:00' }[type];
       const display_name = `anos_${crypto.randomUUID().slice(0, 8)}`;
-      const file = aFile('anos.csv', `k,m\na,${other}\nb,${value}\n`);
-      const job = await load(company, [file], { columns: [momento], time_zone, display_name });
+      const file = makeFile('anos.csv', `k,m\na,${other}\nb,${value}\n`);
+      const job = await loadFiles(company, [file], { columns: [momento], time_zone, display_name });
       if (stored === null) {
         const error = { code: 'VALUE_DOES_NOT_FIT', file: 'anos.csv', line: 3, column: 'm', value };
         expect(job).toMatchObject({ status: 'failed', error });
       } else {
         expect(job).toMatchObject({ error: null, inferred_schema: { columns: [{}, { type }] } });
-        expect((await rowsOf(company, job.user_table_id)).at(-1)).toMatchObject({ m: stored });
+        expect((await readRows(company, job.user_table_id)).at(-1)).toMatchObject({ m: stored });
       }
     },
   );
@@ -185,9 +193,9 @@ describe('the content of an upload', () => {
       ',,,,,"tab\there"',
       '0,1,false,2024-01-31,2024-01-31T00:00:00Z,fim',
     ].join('\n');
-    const job = await load(company, [aFile('limites.csv', file)], { display_name: 'limites' });
+    const job = await loadFiles(company, [makeFile('limites.csv', file)], { display_name: 'limites' });
     expect(job.error).toBeNull();
-    const rows = await rowsOf(company, job.user_table_id);
+    const rows = await readRows(company, job.user_table_id);
     expect(rows).toMatchObject([
       {
         inteiro: '9223372036854775807',

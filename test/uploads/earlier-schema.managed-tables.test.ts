@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { tableRoutes } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFileOf } from './staged.ts';
-import { inDatabase, load, rowsOf, undo } from './support.ts';
+import { makeFileOf } from './staged.ts';
+import { loadFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
 /** What the versions from 4 on of the tenant's schema added, taken away again. */
 const BACK_TO_3 = `
@@ -34,21 +34,21 @@ describe('uploads that were loaded before uploads could be undone', () => {
   let tableId: string;
   let older: string[];
 
-  const reasonOf = ({ status, body }: Awaited<ReturnType<typeof undo>>) =>
+  const reasonOf = ({ status, body }: Awaited<ReturnType<typeof undoJob>>) =>
     status === 200 ? 'undone' : `${status} ${body.details?.reason}`;
   const loads = async () => (await must(tableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
   const undoable = async () =>
     (await loads()).map(({ job_id: jobId, undoable: can }) => [jobId, can] as [string, boolean]);
-  const numbers = async () => (await rowsOf(company, tableId)).map(({ n }) => n);
+  const numbers = async () => (await readRows(company, tableId)).map(({ n }) => n);
 
   beforeAll(async () => {
     company = await aProvisionedCompany();
-    const made = await load(company, [aFileOf([1, 2])], { display_name: 'older' });
+    const made = await loadFiles(company, [makeFileOf([1, 2])], { display_name: 'older' });
     tableId = made.user_table_id;
-    const appended = await load(company, [aFileOf([3])], {}, { into: tableId, mode: 'append' });
-    const replaced = await load(company, [aFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
+    const appended = await loadFiles(company, [makeFileOf([3])], {}, { into: tableId, mode: 'append' });
+    const replaced = await loadFiles(company, [makeFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
     older = [made, appended, replaced].map(({ _id: id }) => id);
-    await inDatabase(company, (database) => database.query(BACK_TO_3));
+    await queryDatabase(company, (database) => database.query(BACK_TO_3));
     await env.CONTROL_DB.prepare('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?')
       .bind(company.id)
       .run();
@@ -66,26 +66,26 @@ describe('uploads that were loaded before uploads could be undone', () => {
     ]);
     for (const { loaded_at, loaded_by } of records)
       expect([Date.parse(loaded_at as string) > Date.now() - 600_000, loaded_by]).toEqual([true, expect.any(String)]);
-    for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
+    for (const id of older) expect(reasonOf(await undoJob(company, id))).toBe('409 earlier_version');
     expect(await numbers()).toEqual([4, 5, 6]);
   });
 
   it('still cannot be undone beside later uploads, which can', async () => {
-    const { _id: later } = await load(company, [aFileOf([7])], {}, { into: tableId, mode: 'append' });
+    const { _id: later } = await loadFiles(company, [makeFileOf([7])], {}, { into: tableId, mode: 'append' });
     expect(await undoable()).toEqual([[later, true], ...older.toReversed().map((id) => [id, false])]);
-    for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
-    expect(reasonOf(await undo(company, later))).toBe('undone');
+    for (const id of older) expect(reasonOf(await undoJob(company, id))).toBe('409 earlier_version');
+    expect(reasonOf(await undoJob(company, later))).toBe('undone');
     expect(await numbers()).toEqual([4, 5, 6]);
-    const { _id: replaced } = await load(company, [aFileOf([8])], {}, { into: tableId, mode: 'replace' });
-    expect(reasonOf(await undo(company, replaced))).toBe('undone');
+    const { _id: replaced } = await loadFiles(company, [makeFileOf([8])], {}, { into: tableId, mode: 'replace' });
+    expect(reasonOf(await undoJob(company, replaced))).toBe('undone');
     expect(await numbers()).toEqual([4, 5, 6]);
-    for (const id of older) expect(reasonOf(await undo(company, id))).toBe('409 earlier_version');
+    for (const id of older) expect(reasonOf(await undoJob(company, id))).toBe('409 earlier_version');
   });
 
   it('prevent the undo of an earlier upload when an old version loads them during a deployment', async () => {
-    const { _id: known } = await load(company, [aFileOf([9])], {}, { into: tableId, mode: 'append' });
-    const { _id: beside } = await load(company, [aFileOf([10])], {}, { into: tableId, mode: 'append' });
-    await inDatabase(company, (database) =>
+    const { _id: known } = await loadFiles(company, [makeFileOf([9])], {}, { into: tableId, mode: 'append' });
+    const { _id: beside } = await loadFiles(company, [makeFileOf([10])], {}, { into: tableId, mode: 'append' });
+    await queryDatabase(company, (database) =>
       database.execute(
         'UPDATE console.upload_jobs SET load_number = NULL, loaded_at = NULL, added_rows = NULL, result = NULL WHERE id = $1',
         [beside],
@@ -95,8 +95,8 @@ describe('uploads that were loaded before uploads could be undone', () => {
       [beside, false],
       [known, false],
     ]);
-    expect(reasonOf(await undo(company, beside))).toBe('409 earlier_version');
-    expect(reasonOf(await undo(company, known))).toBe('409 later_load');
+    expect(reasonOf(await undoJob(company, beside))).toBe('409 earlier_version');
+    expect(reasonOf(await undoJob(company, known))).toBe('409 later_load');
     expect(await numbers()).toEqual([4, 5, 6, 9, 10]);
   });
 });

@@ -3,19 +3,19 @@ import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
-  aFile,
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliver,
-  deliverAll,
-  finished,
-  inDatabase,
-  jobOf,
-  rowsOf,
-  undo,
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  deliverMessage,
+  makeFile,
+  queryDatabase,
+  readJob,
+  readRows,
+  undoJob,
+  waitForEnd,
 } from './support.ts';
-import { aBook, cellsOf } from './workbooks.ts';
+import { cellsOf, makeWorkbook } from './workbooks.ts';
 
 let company: Company;
 let tableCount = 0;
@@ -25,13 +25,13 @@ beforeAll(async () => {
 
 type Content = string | Uint8Array<ArrayBuffer>;
 const INTEGER = column('n', 'integer');
-const queue = aHeldQueue();
+const queue = createHeldQueue();
 /** What reads tables is checked again by messages of a queue of its own. */
-const rechecks = aHeldQueue();
+const rechecks = createHeldQueue();
 Object.assign(queue.env, { RECHECKS: rechecks.env.JOBS });
 
 /** Posts a form with `evolve`. */
-function send(
+function postEvolvingForm(
   id: string,
   evolve: string,
   files: [name: string, content: Content][],
@@ -41,44 +41,44 @@ function send(
   const form = new FormData();
   form.append('evolve', evolve);
   for (const [name, value] of Object.entries(more)) form.append(name, value);
-  for (const [name, content] of files) form.append('files', aFile(name, content));
+  for (const [name, content] of files) form.append('files', makeFile(name, content));
   return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: queue.env as never });
 }
 
 /** The message for a job; others are of knowledge that is checked again. */
-const messageOf = (jobId: string) =>
+const takeJobMessage = (jobId: string) =>
   queue.messages.findLast((message) => 'jobId' in message && message.jobId === jobId);
 
 /** A job into a table that waits for its confirm. */
-async function aWaitingJob(id: string, evolve: string, content: Content, more: Record<string, string> = {}) {
+async function createWaitingJob(id: string, evolve: string, content: Content, more: Record<string, string> = {}) {
   const files: [string, Content][] = [[typeof content === 'string' ? 'a.csv' : 'a.xlsx', content]];
-  const { status, body } = await send(id, evolve, files, more);
+  const { status, body } = await postEvolvingForm(id, evolve, files, more);
   expect(status).toBe(201);
-  await deliverAll(queue);
-  const job = await jobOf(company, body.job_id);
+  await deliverAllMessages(queue);
+  const job = await readJob(company, body.job_id);
   expect(job).toMatchObject({ status: 'waiting_confirm', evolve, error: null });
   return { jobId: body.job_id as string, schema: job.inferred_schema };
 }
 
 type Schema = { columns: Sent[]; new_columns: Sent[] };
 type Sent = Record<string, unknown>;
-const all = ({ columns, new_columns }: Schema) => [...columns, ...new_columns];
+const listColumns = ({ columns, new_columns }: Schema) => [...columns, ...new_columns];
 
 /** Confirms a job with these columns, and answers the ended one. */
-async function ended(jobId: string, columns: Sent[]) {
-  const { status, body } = await confirm(company, jobId, { columns }, queue);
+async function confirmAndFinish(jobId: string, columns: Sent[]) {
+  const { status, body } = await confirmJob(company, jobId, { columns }, queue);
   expect([status, body]).toEqual([200, { status: 'inserting' }]);
-  await deliverAll(queue);
-  return finished(company, jobId);
+  await deliverAllMessages(queue);
+  return waitForEnd(company, jobId);
 }
 
 /** A table with these columns and rows. */
-async function aFilledTable(columns = [INTEGER], rows: Sent[] = [{ n: 1 }, { n: 2 }]) {
+async function createFilledTable(columns = [INTEGER], rows: Sent[] = [{ n: 1 }, { n: 2 }]) {
   const name = `cresce_${++tableCount}`;
   const id = await aTable(company.as, name, columns);
   const routes = tableRoutes(company.as, id);
   if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);
-  const values = async () => (await rowsOf(company, id)).map(({ id: _, ...row }) => row);
+  const values = async () => (await readRows(company, id)).map(({ id: _, ...row }) => row);
   const types = async () =>
     Object.fromEntries((await routes.get()).body.columns.map(({ name, type }: Sent) => [name, type]));
   return { id, name, routes, values, types };
@@ -95,8 +95,8 @@ describe('an upload that may add columns to its table', () => {
   const FILE = 'n,nome,dia\n3,Ana,2024-01-31\n4,,2024-02-01\n';
 
   it('proposes the columns that the table lacks, and adds those that are confirmed', async () => {
-    const { id, routes, values, types } = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const { id, routes, values, types } = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
     expect(schema.columns).toMatchObject([{ name: 'n', type: 'integer', source_index: 0 }]);
     expect(schema.new_columns).toMatchObject([
       { name: 'nome', type: 'text', nullable: true, source_index: 1 },
@@ -106,7 +106,7 @@ describe('an upload that may add columns to its table', () => {
     expect(schema).not.toHaveProperty('changed_columns');
     expect(schema.sample_rows[0]).toEqual({ n: 3, nome: 'Ana', dia: '2024-01-31' });
     const before = (await routes.get()).headers.get('etag');
-    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
     expect(await types()).toEqual({ n: 'integer', nome: 'text', dia: 'date' });
     expect((await routes.get()).headers.get('etag')).not.toBe(before);
     expect(await values()).toEqual([
@@ -115,24 +115,24 @@ describe('an upload that may add columns to its table', () => {
       { n: 3, nome: 'Ana', dia: '2024-01-31' },
       { n: 4, nome: null, dia: '2024-02-01' },
     ]);
-    const confirmed = (await jobOf(company, jobId)).confirmed_schema;
+    const confirmed = (await readJob(company, jobId)).confirmed_schema;
     expect(Object.keys(confirmed).toSorted()).toEqual(['columns', 'display_name', 'time_zone']);
-    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   it('leaves out and renames new columns as the confirmation says, by their position in the files', async () => {
-    const { id, values, types } = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const { id, values, types } = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
     const day = { name: 'quando', display_name: 'Quando', type: 'text', nullable: true, source_index: 2 };
-    expect(await ended(jobId, [...schema.columns, day])).toMatchObject(DONE);
+    expect(await confirmAndFinish(jobId, [...schema.columns, day])).toMatchObject(DONE);
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
     expect((await values()).at(-1)).toEqual({ n: 4, quando: '2024-02-01' });
-    const without = await aWaitingJob(id, 'add', FILE);
-    expect(await ended(without.jobId, without.schema.columns)).toMatchObject(DONE);
+    const without = await createWaitingJob(id, 'add', FILE);
+    expect(await confirmAndFinish(without.jobId, without.schema.columns)).toMatchObject(DONE);
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
-    expect(await undo(company, without.jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, without.jobId)).toMatchObject(UNDONE(2));
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
   });
 
@@ -144,34 +144,34 @@ describe('an upload that may add columns to its table', () => {
     ['a new column with the source_index of another', { name: 'x', source_index: 0 }, 'columns.1.source_index'],
     ['a new column called id', { name: 'id', source_index: 1 }, 'columns.1.name'],
   ])('refuses %s', async (_, changed, field) => {
-    const { id } = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const { id } = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
     const columns = [...schema.columns, { display_name: 'x', type: 'text', nullable: true, ...changed }];
-    const { status, body } = await confirm(company, jobId, { columns });
+    const { status, body } = await confirmJob(company, jobId, { columns });
     expect([status, body.details?.map((each: Sent) => each.field)]).toEqual([422, [field]]);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 
   it('refuses more columns than a table can have', async () => {
     const many = Array.from({ length: 999 }, (_, place) => column(`c${place}`, 'integer'));
-    const { id } = await aFilledTable([INTEGER, ...many], []);
-    const { jobId, schema } = await aWaitingJob(id, 'add', FILE);
+    const { id } = await createFilledTable([INTEGER, ...many], []);
+    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
     const sent = [schema.columns[0], ...schema.new_columns];
-    expect(await confirm(company, jobId, { columns: sent })).toMatchObject({
+    expect(await confirmJob(company, jobId, { columns: sent })).toMatchObject({
       status: 422,
       body: { details: [{ field: 'columns' }] },
     });
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 
   it('ignores the new columns of the files, and refuses their confirmation, with evolve none', async () => {
-    const { id, types } = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(id, 'none', FILE);
+    const { id, types } = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(id, 'none', FILE);
     expect(schema).not.toHaveProperty('new_columns');
     expect(schema.ignored_columns).toHaveLength(2);
     const columns = [...schema.columns, column('nome')];
-    expect((await confirm(company, jobId, { columns })).status).toBe(422);
-    await cancel(company, jobId);
+    expect((await confirmJob(company, jobId, { columns })).status).toBe(422);
+    await cancelJob(company, jobId);
     expect(await types()).toEqual({ n: 'integer' });
   });
 });
@@ -188,17 +188,17 @@ describe('an upload that may widen columns of its table', () => {
   ])(
     'proposes for a column of %s the narrowest type that fits all values: %s',
     async (from, to, rows, file, value, line) => {
-      const { id, types, values, routes } = await aFilledTable([column('n', from)], rows);
+      const { id, types, values, routes } = await createFilledTable([column('n', from)], rows);
       const was = await values();
-      const { jobId, schema } = await aWaitingJob(id, 'widen', file);
+      const { jobId, schema } = await createWaitingJob(id, 'widen', file);
       expect(schema.changed_columns).toEqual([{ name: 'n', from, to, because: { file: 'a.csv', line, value } }]);
       expect(schema.columns).toMatchObject([{ name: 'n', type: to }]);
       expect(schema.new_columns).toEqual([]);
-      expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+      expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
       expect(await types()).toEqual({ n: to });
       const { body } = await routes.get();
       expect(body.row_count).toBe((await values()).length);
-      expect(await undo(company, jobId)).toMatchObject(UNDONE(file.split('\n').length - 2));
+      expect(await undoJob(company, jobId)).toMatchObject(UNDONE(file.split('\n').length - 2));
       expect(await types()).toEqual({ n: from });
       expect(await values()).toEqual(was);
     },
@@ -212,24 +212,24 @@ describe('an upload that may widen columns of its table', () => {
     ['text', 'n\n1\nx\n'],
     ['boolean', 'n,m\n,1\n,2\n'],
   ])('proposes no other type where all values fit %s', async (type, file) => {
-    const { id, types } = await aFilledTable([column('n', type), column('m', 'integer')], []);
-    const { jobId, schema } = await aWaitingJob(id, 'widen', file);
+    const { id, types } = await createFilledTable([column('n', type), column('m', 'integer')], []);
+    const { jobId, schema } = await createWaitingJob(id, 'widen', file);
     expect(schema.changed_columns).toEqual([]);
-    expect(await ended(jobId, schema.columns)).toMatchObject(DONE);
+    expect(await confirmAndFinish(jobId, schema.columns)).toMatchObject(DONE);
     expect(await types()).toEqual({ n: type, m: 'integer' });
   });
 
   it('checks every row of every file, workbooks included, over many small messages', async () => {
-    const { id } = await aFilledTable([INTEGER, column('d', 'date')], []);
+    const { id } = await createFilledTable([INTEGER, column('d', 'date')], []);
     const lines = (last: string) =>
       `n,d\n${Array.from({ length: 3000 }, (_, n) => `${n},2024-01-31`).join('\n')}\n${last}\n`;
-    const { body } = await send(id, 'widen', [
+    const { body } = await postEvolvingForm(id, 'widen', [
       ['a.csv', lines('7,2024-01-31')],
       ['b.csv', lines('0.5,2024-01-31')],
       ['c.csv', lines('x,2024-01-31 10:00')],
       [
         'd.xlsx',
-        aBook({
+        makeWorkbook({
           sheets: [
             {
               rows: cellsOf('n|d', '2.5|nunca'),
@@ -238,48 +238,48 @@ describe('an upload that may widen columns of its table', () => {
         }),
       ],
     ]);
-    const message = messageOf(body.job_id);
+    const message = takeJobMessage(body.job_id);
     const small = { ...queue.env, UPLOAD_MESSAGE_BYTES: '16384' };
-    for (let tries = 0; tries < 200 && (await jobOf(company, body.job_id)).status !== 'waiting_confirm'; tries++)
-      await deliver(message as never, small);
+    for (let tries = 0; tries < 200 && (await readJob(company, body.job_id)).status !== 'waiting_confirm'; tries++)
+      await deliverMessage(message as never, small);
     queue.messages.length = 0;
-    expect((await jobOf(company, body.job_id)).inferred_schema.changed_columns).toEqual([
+    expect((await readJob(company, body.job_id)).inferred_schema.changed_columns).toEqual([
       { name: 'n', from: 'integer', to: 'text', because: { file: 'b.csv', line: 3002, value: '0.5' } },
       { name: 'd', from: 'date', to: 'text', because: { file: 'c.csv', line: 3002, value: '2024-01-31 10:00' } },
     ]);
-    await cancel(company, body.job_id);
+    await cancelJob(company, body.job_id);
   });
 
   it('leaves the type as it is where the confirmation sends the old one, and fails at the value that does not fit', async () => {
-    const { id, types, values } = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,x\n3,a\n4.5,b\n');
+    const { id, types, values } = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(id, 'widen', 'n,x\n3,a\n4.5,b\n');
     const [n] = schema.columns;
-    expect(await confirm(company, jobId, { columns: [{ ...n, type: 'text' }] })).toMatchObject({
+    expect(await confirmJob(company, jobId, { columns: [{ ...n, type: 'text' }] })).toMatchObject({
       status: 422,
       body: { details: [{ field: 'columns.0.type', message: 'é integer na tabela, e decimal na proposta' }] },
     });
-    const job = await ended(jobId, [{ ...n, type: 'integer' }, ...schema.new_columns]);
+    const job = await confirmAndFinish(jobId, [{ ...n, type: 'integer' }, ...schema.new_columns]);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_DOES_NOT_FIT', line: 3, value: '4.5' } });
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toHaveLength(2);
   });
 
   it('may replace rows, and its undo restores the previous rows and types', async () => {
-    const { id, types, values } = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,x\n3,a\nquatro,b\n', { mode: 'replace' });
-    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    const { id, types, values } = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(id, 'widen', 'n,x\n3,a\nquatro,b\n', { mode: 'replace' });
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
     expect(await types()).toEqual({ n: 'text', x: 'text' });
     expect(await values()).toEqual([
       { n: '3', x: 'a' },
       { n: 'quatro', x: 'b' },
     ]);
-    expect(await undo(company, jobId)).toMatchObject(UNDONE(2, 2));
+    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2, 2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   it('may update rows by a key, and keeps the unique index of the key', async () => {
-    const { id, routes, types, values } = await aFilledTable(
+    const { id, routes, types, values } = await createFilledTable(
       [INTEGER, column('v', 'integer')],
       [
         { n: 1, v: 10 },
@@ -287,11 +287,14 @@ describe('an upload that may widen columns of its table', () => {
       ],
     );
     expect((await routes.index(['n'], true)).status).toBe(201);
-    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n,v,x\n1,1.5,a\nnovo,2,b\n', {
+    const { jobId, schema } = await createWaitingJob(id, 'widen', 'n,v,x\n1,1.5,a\nnovo,2,b\n', {
       mode: 'upsert',
       key: 'n',
     });
-    expect(await ended(jobId, all(schema))).toMatchObject({ ...DONE, result: { inserted: 1, updated: 1 } });
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject({
+      ...DONE,
+      result: { inserted: 1, updated: 1 },
+    });
     expect(await types()).toEqual({ n: 'text', v: 'decimal', x: 'text' });
     expect(await values()).toEqual([
       { n: '1', v: 1.5, x: 'a' },
@@ -299,49 +302,49 @@ describe('an upload that may widen columns of its table', () => {
       { n: 'novo', v: 2, x: 'b' },
     ]);
     expect((await routes.indexes()).body.records).toMatchObject([{ columns: ['n'], unique: true }]);
-    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('upsert'));
+    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('upsert'));
   });
 
   it('proposes the same types again after a second analysis', async () => {
-    const { id } = await aFilledTable([INTEGER, column('m', 'integer')], []);
-    const { jobId, schema } = await aWaitingJob(id, 'widen', 'n;m\n1;2,5\n');
+    const { id } = await createFilledTable([INTEGER, column('m', 'integer')], []);
+    const { jobId, schema } = await createWaitingJob(id, 'widen', 'n;m\n1;2,5\n');
     expect(schema.changed_columns).toMatchObject([{ name: 'm', to: 'decimal' }]);
     const path = `/v1/managed-tables/upload-jobs/${jobId}/analyze`;
     expect((await company.as.post(path, { json: { delimiter: ',' }, env: queue.env as never })).status).toBe(200);
-    await deliverAll(queue);
-    const again = await jobOf(company, jobId);
+    await deliverAllMessages(queue);
+    const again = await readJob(company, jobId);
     expect(again).toMatchObject({ status: 'waiting_confirm', inferred_schema: { problem: expect.anything() } });
     expect(again.inferred_schema.changed_columns).toEqual(schema.changed_columns);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 });
 
 describe('an undo of an upload that changed columns', () => {
   const grown = async (file = 'n,x\n3,a\n4.5,b\n') => {
-    const table = await aFilledTable();
-    const { jobId, schema } = await aWaitingJob(table.id, 'widen', file);
-    expect(await ended(jobId, all(schema))).toMatchObject(DONE);
+    const table = await createFilledTable();
+    const { jobId, schema } = await createWaitingJob(table.id, 'widen', file);
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
     return { ...table, jobId };
   };
 
   it('is refused, with the column’s name, where a row that stays has a value in a new column', async () => {
     const { routes, jobId, types } = await grown();
     await routes.insert([{ n: 5, x: 'à mão' }]);
-    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('column_filled', 'x'));
+    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('column_filled', 'x'));
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
     const row = (await routes.rows()).body.records.find(({ x }: Sent) => x === 'à mão');
     await routes.updateRow(row.id, { x: null });
-    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
     expect(await types()).toEqual({ n: 'integer' });
   });
 
   it('is refused, with the column’s name, where a row that stays has a value that does not fit the old type', async () => {
     const { routes, jobId, types, values } = await grown();
     await routes.insert([{ n: 5.5 }]);
-    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('values_do_not_fit', 'n'));
+    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('values_do_not_fit', 'n'));
     const row = (await routes.rows()).body.records.find(({ n }: Sent) => n === 5.5);
     await routes.updateRow(row.id, { n: 6 });
-    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
   });
@@ -350,48 +353,48 @@ describe('an undo of an upload that changed columns', () => {
     const { routes, jobId } = await grown('n\n3\nx\n');
     expect((await routes.index(['n'], true)).status).toBe(201);
     await routes.insert([{ n: '9' }, { n: '+9' }]);
-    expect(await undo(company, jobId)).toMatchObject(NOT_UNDONE('unique_index'));
+    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('unique_index'));
   });
 
   it('is refused after a manual change of columns, and otherwise lets the upload before it be undone next', async () => {
-    const table = await aFilledTable();
-    const first = await aWaitingJob(table.id, 'none', 'n\n9\n');
-    expect(await ended(first.jobId, first.schema.columns)).toMatchObject(DONE);
-    const second = await aWaitingJob(table.id, 'widen', 'n,x\n3.5,a\n');
-    expect(await ended(second.jobId, all(second.schema))).toMatchObject(DONE);
-    expect(await undo(company, first.jobId)).toMatchObject(NOT_UNDONE('later_load'));
-    expect(await undo(company, second.jobId)).toMatchObject(UNDONE(1));
-    expect(await undo(company, first.jobId)).toMatchObject(UNDONE(1));
+    const table = await createFilledTable();
+    const first = await createWaitingJob(table.id, 'none', 'n\n9\n');
+    expect(await confirmAndFinish(first.jobId, first.schema.columns)).toMatchObject(DONE);
+    const second = await createWaitingJob(table.id, 'widen', 'n,x\n3.5,a\n');
+    expect(await confirmAndFinish(second.jobId, listColumns(second.schema))).toMatchObject(DONE);
+    expect(await undoJob(company, first.jobId)).toMatchObject(NOT_UNDONE('later_load'));
+    expect(await undoJob(company, second.jobId)).toMatchObject(UNDONE(1));
+    expect(await undoJob(company, first.jobId)).toMatchObject(UNDONE(1));
     expect(await table.values()).toEqual([{ n: 1 }, { n: 2 }]);
     const third = await grown();
     expect((await third.routes.put({ columns: [column('n', 'decimal'), column('y')] })).status).toBe(200);
-    expect(await undo(company, third.jobId)).toMatchObject(NOT_UNDONE('columns_changed'));
+    expect(await undoJob(company, third.jobId)).toMatchObject(NOT_UNDONE('columns_changed'));
   });
 
   it('needs the permission to update the table', async () => {
     const { jobId, types } = await grown();
     const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
-    expect((await undo(company, jobId, as)).status).toBe(403);
+    expect((await undoJob(company, jobId, as)).status).toBe(403);
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
   });
 });
 
 describe('an upload that may change the columns of its table', () => {
   it('shows no values to a caller without permission to read rows', async () => {
-    const { id } = await aFilledTable();
-    const { jobId } = await aWaitingJob(id, 'widen', 'n,x\n3,segredo\noculto,b\n');
+    const { id } = await createFilledTable();
+    const { jobId } = await createWaitingJob(id, 'widen', 'n,x\n3,segredo\noculto,b\n');
     const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });
     const { body } = await as.get(`/v1/managed-tables/upload-jobs/${jobId}`);
     expect(body.inferred_schema.changed_columns).toEqual([
       { name: 'n', from: 'integer', to: 'text', because: { file: 'a.csv', line: 3, value: null } },
     ]);
     expect(JSON.stringify(body)).not.toMatch(/segredo|oculto/);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 
   it('accepts evolve only for an existing table, and only as none, add or widen', async () => {
-    const { id } = await aFilledTable();
-    expect(await send(id, 'all', [['a.csv', 'n\n1\n']])).toMatchObject({
+    const { id } = await createFilledTable();
+    expect(await postEvolvingForm(id, 'all', [['a.csv', 'n\n1\n']])).toMatchObject({
       status: 422,
       body: { details: [{ field: 'evolve' }] },
     });
@@ -406,19 +409,19 @@ describe('an upload that may change the columns of its table', () => {
 describe('an upload that changes columns', () => {
   /** A job whose rows are staged: its next delivery brings them into the table. */
   async function aStagedJob(id: string, file: string, more: Record<string, string> = {}) {
-    const { jobId, schema } = await aWaitingJob(id, 'widen', file, more);
-    expect((await confirm(company, jobId, { columns: all(schema) }, queue)).status).toBe(200);
-    const message = messageOf(jobId) as never;
+    const { jobId, schema } = await createWaitingJob(id, 'widen', file, more);
+    expect((await confirmJob(company, jobId, { columns: listColumns(schema) }, queue)).status).toBe(200);
+    const message = takeJobMessage(jobId) as never;
     const header = file.indexOf('\n') + 1;
-    await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: String(file.length - header) });
+    await deliverMessage(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: String(file.length - header) });
     queue.messages.splice(0, queue.messages.length, ...queue.messages.filter(({ type }) => type !== 'upload.load'));
-    expect((await jobOf(company, jobId)).status).toBe('inserting');
-    return { jobId, publish: () => deliver(message, queue.env) };
+    expect((await readJob(company, jobId)).status).toBe('inserting');
+    return { jobId, publish: () => deliverMessage(message, queue.env) };
   }
   const FILE = 'n,x\n3,a\n4.5,b\n';
 
   it('triggers a new check of what reads the table, and so does its undo', async () => {
-    const { id, name } = await aFilledTable();
+    const { id, name } = await createFilledTable();
     const checks = () => rechecks.messages.filter((message) => 'tables' in message && message.tables?.includes(id));
     const check = { companyId: company.id, tables: [id, name] };
     const plain = await aStagedJob(id, 'n\n9\n');
@@ -433,46 +436,46 @@ describe('an upload that changes columns', () => {
   });
 
   it('succeeds beside another that makes the same change, and each can be undone', async () => {
-    const { id, types, values } = await aFilledTable();
+    const { id, types, values } = await createFilledTable();
     const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, FILE)];
     const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, second.publish);
     expect([await first.publish(), await outcome]).toEqual(['done', 'done']);
-    expect(await jobOf(company, first.jobId)).toMatchObject(DONE);
-    expect(await jobOf(company, second.jobId)).toMatchObject(DONE);
+    expect(await readJob(company, first.jobId)).toMatchObject(DONE);
+    expect(await readJob(company, second.jobId)).toMatchObject(DONE);
     expect(await values()).toHaveLength(6);
-    expect(await undo(company, second.jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, second.jobId)).toMatchObject(UNDONE(2));
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
-    expect(await undo(company, first.jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, first.jobId)).toMatchObject(UNDONE(2));
     expect(await types()).toEqual({ n: 'integer' });
   });
 
   it('makes another upload that would change the same columns otherwise fail, and leaves none of that one’s rows', async () => {
-    const { id, types, values } = await aFilledTable();
+    const { id, types, values } = await createFilledTable();
     const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, 'n,x\nnove,2024-01-31\n')];
     expect(await first.publish()).toBe('done');
     expect(await second.publish()).toBe('done');
-    expect(await jobOf(company, second.jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    expect(await readJob(company, second.jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
     expect(await values()).toHaveLength(4);
   });
 
   it('locks the columns of its table, and fails where somebody changed them in the database all the same', async () => {
-    const { id, name, routes, types } = await aFilledTable();
+    const { id, name, routes, types } = await createFilledTable();
     const { publish, jobId } = await aStagedJob(id, FILE);
     expect((await routes.put({ columns: [column('n', 'text')] })).body.error_code).toBe('MANAGED_TABLE_LOCKED');
-    await inDatabase(company, async (database) => {
+    await queryDatabase(company, async (database) => {
       await database.query(`ALTER TABLE public."${name}" ALTER n TYPE text`);
       await database.query(
         `UPDATE console.managed_tables SET columns = jsonb_set(columns, '{0,type}', '"text"') WHERE id = '${id}'`,
       );
     });
     expect(await publish()).toBe('done');
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
     expect(await types()).toEqual({ n: 'text' });
   });
 
   it('lets a row that is inserted at the same moment succeed', async () => {
-    const { id, routes, values } = await aFilledTable();
+    const { id, routes, values } = await createFilledTable();
     const { publish } = await aStagedJob(id, FILE);
     const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, () => routes.insert([{ n: 7 }]));
     expect(await publish()).toBe('done');
@@ -481,11 +484,11 @@ describe('an upload that changes columns', () => {
   });
 
   it('changes neither columns nor rows when the database’s disk is full', async () => {
-    const { id, name, types, values } = await aFilledTable();
+    const { id, name, types, values } = await createFilledTable();
     for (const table of [`public."${name}"`, 'console.managed_tables']) {
       const { publish, jobId } = await aStagedJob(id, FILE);
       const when = table.startsWith('public') ? 'INSERT' : 'UPDATE OF columns';
-      await inDatabase(company, (database) =>
+      await queryDatabase(company, (database) =>
         database.query(`
           CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
@@ -493,20 +496,23 @@ describe('an upload that changes columns', () => {
           CREATE TRIGGER no_room BEFORE ${when} ON ${table} EXECUTE FUNCTION public.no_room()`),
       );
       expect(await publish()).toBe('done');
-      await inDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
-      expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'MANAGED_DATABASE_FULL' } });
+      await queryDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
+      expect(await readJob(company, jobId)).toMatchObject({
+        status: 'failed',
+        error: { code: 'MANAGED_DATABASE_FULL' },
+      });
       expect(await types()).toEqual({ n: 'integer' });
       expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
     }
   });
 
   it('fails, and leaves the column’s type, when a value is too long for an index', async () => {
-    const { id, routes, types } = await aFilledTable();
+    const { id, routes, types } = await createFilledTable();
     expect((await routes.index(['n'])).status).toBe(201);
     const noise = Array.from({ length: 6000 }, () => Math.random().toString(36)[3] ?? 'x').join('');
     const { publish, jobId } = await aStagedJob(id, `n\n${noise}\n`);
     expect(await publish()).toBe('done');
-    expect(await jobOf(company, jobId)).toMatchObject({
+    expect(await readJob(company, jobId)).toMatchObject({
       status: 'failed',
       error: { code: 'VALUE_TOO_LONG_FOR_INDEX' },
     });
@@ -514,15 +520,15 @@ describe('an upload that changes columns', () => {
   });
 
   it('is undone before an insert that sets its new column, which is then refused', async () => {
-    const { id, routes, types } = await aFilledTable();
+    const { id, routes, types } = await createFilledTable();
     const { publish, jobId } = await aStagedJob(id, FILE);
     expect(await publish()).toBe('done');
     const { outcome } = await rivalBeforeStatement(company.id, /DROP COLUMN "x"/, () =>
       routes.insert([{ n: 8, x: 'à mão' }]),
     );
-    expect(await undo(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
     expect((await outcome).status).toBe(422);
     expect(await types()).toEqual({ n: 'integer' });
-    expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual([1, 2]);
+    expect((await readRows(company, id)).map(({ n }) => n)).toEqual([1, 2]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { safeFileName } from '../../src/modules/uploads/receive.ts';
+import { toSafeFileName } from '../../src/modules/uploads/receive.ts';
 
 describe('the name of an uploaded file', () => {
   it.each([
@@ -12,12 +12,12 @@ describe('the name of an uploaded file', () => {
     ['cafe\u0301.csv', 'café.csv'],
     ['pasta/', ''],
   ])('%j is kept as %j', (given, expected) => {
-    expect(safeFileName(given)).toBe(expected);
+    expect(toSafeFileName(given)).toBe(expected);
   });
 
   it('is cut to 255 characters, which include its extension', () => {
-    expect(safeFileName(`a${'\u0301'.repeat(40)}.csv`)).toBe(`á${'\u0301'.repeat(29)}.csv`);
-    const name = safeFileName(`${'😀'.repeat(1000)}.csv`);
+    expect(toSafeFileName(`a${'\u0301'.repeat(40)}.csv`)).toBe(`á${'\u0301'.repeat(29)}.csv`);
+    const name = toSafeFileName(`${'😀'.repeat(1000)}.csv`);
     expect(Array.from(name)).toHaveLength(255);
     expect(name.endsWith('😀.csv')).toBe(true);
   });

@@ -5,25 +5,35 @@ import { type FetchLimits, type FetchState, fetchSource } from '../../src/module
 import { workOnJob } from '../../src/modules/uploads/work.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { type Asked, csvOf } from '../support/file-server.ts';
+import { type AskedRequest, makeCsv } from '../support/file-server.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { setQuotas, usageOf } from '../usage/support.ts';
-import { aHeldQueue, cancel, confirm, deliver, deliverAll, finished, inDatabase, jobOf, rowsOf } from './support.ts';
+import {
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  deliverMessage,
+  queryDatabase,
+  readJob,
+  readRows,
+  waitForEnd,
+} from './support.ts';
 
 const SERVER = inject('fileServerUrl');
 /** A header and rows of a hundred bytes: three pieces of 8 MiB. */
 const ROWS = 200_000;
 
 /** An address of the server, and what it was asked there. */
-function aSource(behaviour: string, rows = 3, name = 'vendas.csv') {
+function createSource(behaviour: string, rows = 3, name = 'vendas.csv') {
   const key = crypto.randomUUID();
   return {
     url: `${SERVER}/${behaviour}/${key}/${rows}/${name}`,
-    asked: async (): Promise<Asked[]> => (await fetch(`${SERVER}/asked/${key}`)).json(),
+    asked: async (): Promise<AskedRequest[]> => (await fetch(`${SERVER}/asked/${key}`)).json(),
   };
 }
 
-const to = (address: string) => `to.${Buffer.from(address).toString('base64url')}`;
+const encodeTarget = (address: string) => `to.${Buffer.from(address).toString('base64url')}`;
 
 describe('an upload from a URL', () => {
   let company: Company;
@@ -31,10 +41,10 @@ describe('an upload from a URL', () => {
     company = await aProvisionedCompany();
   });
 
-  const post = (json: object, queue = aHeldQueue()) =>
+  const post = (json: object, queue = createHeldQueue()) =>
     company.as.post('/v1/managed-tables/upload-from-url', { json, env: queue.env as never });
 
-  async function begin(json: object, queue = aHeldQueue()) {
+  async function begin(json: object, queue = createHeldQueue()) {
     const { status, body } = await post(json, queue);
     expect(body).toMatchObject({ status: 'queued' });
     expect(status).toBe(201);
@@ -44,8 +54,8 @@ describe('an upload from a URL', () => {
   /** The job when its file was read, or it failed. */
   async function job(json: object) {
     const { jobId, queue } = await begin(json);
-    await deliverAll(queue);
-    return jobOf(company, jobId);
+    await deliverAllMessages(queue);
+    return readJob(company, jobId);
   }
 
   const failure = async (json: object) => (await job(json)).error;
@@ -53,7 +63,7 @@ describe('an upload from a URL', () => {
   async function expectWhole(read: Awaited<ReturnType<typeof job>>, rows: number) {
     expect(read).toMatchObject({ status: 'waiting_confirm', error: null });
     expect(read.inferred_schema.total_row_count_estimate).toBe(rows);
-    const expected = csvOf(rows);
+    const expected = makeCsv(rows);
     expect(read.files[0].size_bytes).toBe(expected.length);
     const { objects } = await env.FILES.list({ prefix: read.files[0].storage_path });
     const pieces = objects.toSorted((a, b) => Number(a.key.split('/')[4] ?? 0) - Number(b.key.split('/')[4] ?? 0));
@@ -65,10 +75,10 @@ describe('an upload from a URL', () => {
   it('fails before its file is fetched where the announced size would exceed the quota of file bytes', async () => {
     const { file_bytes: use } = await usageOf(company);
     await setQuotas(company, { file_bytes: use + 100 });
-    const source = aSource('plain');
+    const source = createSource('plain');
     const { jobId, queue } = await begin({ url: source.url });
-    await deliverAll(queue);
-    const failed = await jobOf(company, jobId);
+    await deliverAllMessages(queue);
+    const failed = await readJob(company, jobId);
     expect(failed).toMatchObject({ status: 'failed', files: [] });
     expect(failed.error).toMatchObject({ code: 'QUOTA_EXCEEDED', quota: 'file_bytes', limit: use + 100, use });
     expect(await usageOf(company)).toMatchObject({ file_bytes: use });
@@ -76,32 +86,32 @@ describe('an upload from a URL', () => {
   });
 
   it('is loaded like a file that a client sends', async () => {
-    const { url } = aSource('plain');
+    const { url } = createSource('plain');
     const { jobId, queue } = await begin({ url: `${url}?token=geheim#parte` });
-    await deliverAll(queue);
-    const read = await jobOf(company, jobId);
+    await deliverAllMessages(queue);
+    const read = await readJob(company, jobId);
     expect(read).toMatchObject({
       status: 'waiting_confirm',
       source_url: url,
       files: [{ original_name: 'vendas.csv' }],
     });
-    await confirm(company, jobId, { display_name: 'vendas', columns: read.inferred_schema.columns }, queue);
-    await deliverAll(queue);
-    const done = await finished(company, jobId);
+    await confirmJob(company, jobId, { display_name: 'vendas', columns: read.inferred_schema.columns }, queue);
+    await deliverAllMessages(queue);
+    const done = await waitForEnd(company, jobId);
     expect(done.status).toBe('done');
-    expect((await rowsOf(company, done.user_table_id)).map(({ numero }) => numero)).toEqual([0, 1, 2]);
+    expect((await readRows(company, done.user_table_id)).map(({ numero }) => numero)).toEqual([0, 1, 2]);
   });
 
   it('goes into an existing table', async () => {
     const tableId = await aTable(company.as, 'destino', [column('numero', 'integer'), column('texto', 'text')]);
-    const { jobId, queue } = await begin({ url: aSource('plain').url, table_id: tableId, mode: 'append' });
-    await deliverAll(queue);
-    const read = await jobOf(company, jobId);
+    const { jobId, queue } = await begin({ url: createSource('plain').url, table_id: tableId, mode: 'append' });
+    await deliverAllMessages(queue);
+    const read = await readJob(company, jobId);
     expect(read).toMatchObject({ user_table_id: tableId, mode: 'append' });
-    await confirm(company, jobId, { columns: read.inferred_schema.columns }, queue);
-    await deliverAll(queue);
-    await finished(company, jobId);
-    expect(await rowsOf(company, tableId)).toHaveLength(3);
+    await confirmJob(company, jobId, { columns: read.inferred_schema.columns }, queue);
+    await deliverAllMessages(queue);
+    await waitForEnd(company, jobId);
+    expect(await readRows(company, tableId)).toHaveLength(3);
   });
 
   it.each([
@@ -116,11 +126,11 @@ describe('an upload from a URL', () => {
   ])('is fetched whole (%s) from %s', async (behaviour) => {
     // Two pieces come over many connections.
     const rows = behaviour === 'tiny' ? 90_000 : ROWS;
-    await expectWhole(await job({ url: aSource(behaviour, rows).url }), rows);
+    await expectWhole(await job({ url: createSource(behaviour, rows).url }), rows);
   });
 
   it('continues by Range and If-Range after a cut connection, and sends no Authorization header', async () => {
-    const source = aSource('cut', ROWS);
+    const source = createSource('cut', ROWS);
     await job({ url: source.url });
     const [first, ...others] = await source.asked();
     expect(first).toMatchObject({ range: null, ifRange: null });
@@ -130,26 +140,26 @@ describe('an upload from a URL', () => {
   });
 
   it.each(['changed', 'shifted'])('fails when the file changes between two requests: %s', async (behaviour) => {
-    expect(await failure({ url: aSource(behaviour, ROWS).url })).toMatchObject({ code: 'SOURCE_CHANGED' });
+    expect(await failure({ url: createSource(behaviour, ROWS).url })).toMatchObject({ code: 'SOURCE_CHANGED' });
   });
 
   it.each(['never', 'weak'])(
     'is fetched from the start three times at most when the server sends no usable ETag: %s',
     async (behaviour) => {
-      const source = aSource(behaviour, ROWS);
+      const source = createSource(behaviour, ROWS);
       expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
       expect(await source.asked()).toHaveLength(3);
     },
   );
 
   it('fails when the server sends more than its Content-Length', async () => {
-    expect(await failure({ url: aSource('longer', ROWS).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await failure({ url: createSource('longer', ROWS).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
   it.each(['status.404', 'status.403', 'status.500', 'status.206'])(
     'fails when the server answers %s',
     async (behaviour) => {
-      expect(await failure({ url: aSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+      expect(await failure({ url: createSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
     },
   );
 
@@ -158,8 +168,8 @@ describe('an upload from a URL', () => {
   });
 
   it('follows five redirects, not six', async () => {
-    expect((await job({ url: aSource('redirects.5').url })).status).toBe('waiting_confirm');
-    const source = aSource('redirects.6');
+    expect((await job({ url: createSource('redirects.5').url })).status).toBe('waiting_confirm');
+    const source = createSource('redirects.6');
     expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
     expect(await source.asked()).toHaveLength(6);
   });
@@ -177,7 +187,7 @@ describe('an upload from a URL', () => {
     'data:text/csv,a',
     'https://',
   ])('fails when a redirect leads to %s', async (address) => {
-    const error = await failure({ url: aSource(to(address)).url });
+    const error = await failure({ url: createSource(encodeTarget(address)).url });
     expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('https público') });
   });
 
@@ -211,7 +221,7 @@ describe('an upload from a URL', () => {
   });
 
   it('is refused at a private address where the environment does not allow those', async () => {
-    const json = { url: aSource('plain').url };
+    const json = { url: createSource('plain').url };
     const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
       json,
       env: { ALLOW_PRIVATE_ISSUERS: 'false' },
@@ -220,7 +230,7 @@ describe('an upload from a URL', () => {
   });
 
   it('fails when the server announces more than 5 GiB', async () => {
-    expect(await failure({ url: aSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
+    expect(await failure({ url: createSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
   /** Delivers the first message of a job with other limits. */
@@ -238,32 +248,32 @@ describe('an upload from a URL', () => {
   }
 
   it('fails when more bytes arrive than the limit, without an announced length', async () => {
-    const { jobId } = await begin({ url: aSource('chunked', 100_000).url });
+    const { jobId } = await begin({ url: createSource('chunked', 100_000).url });
     await fetchWithin(jobId, { bytes: 9_000_000 });
-    expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
+    expect((await readJob(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
   it.each(['mute', 'stuck'])(
     'fails when the server is silent for longer than the time limit: %s',
     async (behaviour) => {
-      const { jobId } = await begin({ url: aSource(behaviour, 20_000).url });
+      const { jobId } = await begin({ url: createSource(behaviour, 20_000).url });
       await fetchWithin(jobId, { silenceMs: 1_000 });
-      const { error } = await jobOf(company, jobId);
+      const { error } = await readJob(company, jobId);
       expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
     },
   );
 
   it('fails after 30 seconds when the server sends no answer', async () => {
     const began = Date.now();
-    expect(await failure({ url: aSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await failure({ url: createSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
     expect(Date.now() - began).toBeGreaterThan(29_000);
     expect(Date.now() - began).toBeLessThan(50_000);
   });
 
   it('fails when a piece of the file takes too long', async () => {
-    const { jobId } = await begin({ url: aSource('cut', ROWS).url });
+    const { jobId } = await begin({ url: createSource('cut', ROWS).url });
     await fetchWithin(jobId, { pieceMs: -1 });
-    expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect((await readJob(company, jobId)).error).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
   /** The bucket of files, which calls this before each piece that it takes. */
@@ -281,67 +291,68 @@ describe('an upload from a URL', () => {
   };
 
   it('continues after the last stored piece when its isolate dies', async () => {
-    const source = aSource('plain', ROWS);
+    const source = createSource('plain', ROWS);
     const { jobId, queue } = await begin({ url: source.url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = filesThat(async (pieces) => {
       if (pieces === 1) throw new Error('the isolate dies');
     });
-    expect(await deliver(message, { ...queue.env, FILES })).toBe('again');
-    expect(await deliver(message, queue.env)).toBe('done');
+    expect(await deliverMessage(message, { ...queue.env, FILES })).toBe('again');
+    expect(await deliverMessage(message, queue.env)).toBe('done');
     expect((await source.asked()).map(({ range }) => range)).toEqual([null, `bytes=${8 * 1024 * 1024}-`]);
-    await deliverAll(queue);
-    await expectWhole(await jobOf(company, jobId), ROWS);
+    await deliverAllMessages(queue);
+    await expectWhole(await readJob(company, jobId), ROWS);
   });
 
   it('is fetched over several queue messages', async () => {
-    const source = aSource('plain', ROWS);
+    const source = createSource('plain', ROWS);
     const { jobId, queue } = await begin({ url: source.url });
     const message = queue.messages.shift() as JobMessage;
-    await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '1000' });
-    expect(await jobOf(company, jobId)).toMatchObject({
+    await deliverMessage(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '1000' });
+    expect(await readJob(company, jobId)).toMatchObject({
       status: 'analisando',
-      progress: { bytes_processed: 8 * 1024 * 1024, bytes_total: csvOf(ROWS).length },
+      progress: { bytes_processed: 8 * 1024 * 1024, bytes_total: makeCsv(ROWS).length },
     });
     expect(queue.messages).toHaveLength(1);
-    await deliverAll(queue);
-    await expectWhole(await jobOf(company, jobId), ROWS);
+    await deliverAllMessages(queue);
+    await expectWhole(await readJob(company, jobId), ROWS);
   });
 
   it('fails after twelve interrupted attempts', async () => {
-    const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
+    const { jobId, queue } = await begin({ url: createSource('plain', ROWS).url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = filesThat(async () => {
       throw new Error('the isolate dies');
     });
-    for (let time = 0; time < 12; time += 1) expect(await deliver(message, { ...queue.env, FILES })).toBe('again');
-    expect(await deliver(message, { ...queue.env, FILES })).toBe('done');
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'SOURCE_UNREACHABLE' } });
+    for (let time = 0; time < 12; time += 1)
+      expect(await deliverMessage(message, { ...queue.env, FILES })).toBe('again');
+    expect(await deliverMessage(message, { ...queue.env, FILES })).toBe('done');
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'SOURCE_UNREACHABLE' } });
   });
 
   it.each([1, 2])('stops when its job is cancelled before piece %i is stored', async (piece) => {
-    const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
+    const { jobId, queue } = await begin({ url: createSource('plain', ROWS).url });
     const FILES = filesThat(async (pieces) => {
-      if (pieces === piece) await cancel(company, jobId);
+      if (pieces === piece) await cancelJob(company, jobId);
     });
-    expect(await deliver(queue.messages.shift() as JobMessage, { ...queue.env, FILES })).toBe('done');
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', files: [], error: { code: 'CANCELLED' } });
+    expect(await deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, FILES })).toBe('done');
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', files: [], error: { code: 'CANCELLED' } });
     expect(queue.messages).toEqual([]);
   });
 
   it('is fetched once when its queue message is delivered twice at the same time', async () => {
-    const { jobId, queue } = await begin({ url: aSource('plain', ROWS).url });
+    const { jobId, queue } = await begin({ url: createSource('plain', ROWS).url });
     const message = queue.messages.shift() as JobMessage;
     const FILES = filesThat(async (pieces) => {
-      if (pieces === 1) await deliver(message, queue.env);
+      if (pieces === 1) await deliverMessage(message, queue.env);
     });
-    await deliver(message, { ...queue.env, FILES });
-    await deliverAll(queue);
-    await expectWhole(await jobOf(company, jobId), ROWS);
+    await deliverMessage(message, { ...queue.env, FILES });
+    await deliverAllMessages(queue);
+    await expectWhole(await readJob(company, jobId), ROWS);
   });
 
   const stateOf = (jobId: string) =>
-    inDatabase(company, async (database) => {
+    queryDatabase(company, async (database) => {
       const rows = await database.query<{ all: string }>(
         'SELECT job::text AS all FROM console.upload_jobs AS job WHERE id = $1',
         [jobId],
@@ -350,14 +361,14 @@ describe('an upload from a URL', () => {
     });
 
   it('does not reveal the secrets of its URL, and deletes the URL once the file is fetched or has failed', async () => {
-    const source = aSource('plain');
+    const source = createSource('plain');
     const { jobId, queue } = await begin({ url: `${source.url}?sig=GEHEIM#GEHEIM` });
     expect(await stateOf(jobId)).toContain('""address"":""v1:');
     expect(await stateOf(jobId)).not.toContain('GEHEIM');
-    await deliver(queue.messages.shift() as JobMessage, queue.env);
+    await deliverMessage(queue.messages.shift() as JobMessage, queue.env);
     expect(await stateOf(jobId)).not.toContain('address');
-    expect(JSON.stringify(await jobOf(company, jobId))).not.toContain('GEHEIM');
-    const failed = await job({ url: `${aSource('status.404').url}?sig=GEHEIM` });
+    expect(JSON.stringify(await readJob(company, jobId))).not.toContain('GEHEIM');
+    const failed = await job({ url: `${createSource('status.404').url}?sig=GEHEIM` });
     expect(JSON.stringify(failed)).not.toContain('GEHEIM');
     expect(await stateOf(failed._id)).not.toContain('address');
   });
@@ -373,18 +384,18 @@ describe('an upload from a URL', () => {
   ])(
     'takes its file name from the request, the response headers or the URL: %s %s',
     async (behaviour, path, filename, name) => {
-      const { url } = aSource(behaviour, 3, path);
+      const { url } = createSource(behaviour, 3, path);
       expect((await job({ url, ...(filename !== undefined && { filename }) })).files[0]?.original_name).toBe(name);
     },
   );
 
   it('fails when neither the URL nor the response tells the type of the file', async () => {
-    const { url } = aSource('plain', 3, 'export.php');
+    const { url } = createSource('plain', 3, 'export.php');
     expect(await failure({ url })).toMatchObject({ code: 'UPLOAD_FILE_TYPE' });
   });
 
   it('is refused with an unknown file type, table options without a table, or an unknown table', async () => {
-    const { url } = aSource('plain');
+    const { url } = createSource('plain');
     const refused = async (json: object) => {
       const { status, body } = await post(json);
       return [status, body.error_code ?? body.details?.map(({ field }: { field: string }) => field)];

@@ -5,98 +5,103 @@ import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
 import { column, aTable as makeTable, tableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
-  aFile,
-  aHeldQueue,
-  aTable,
-  cancel,
-  confirm,
-  deliver,
-  deliverAll,
-  inDatabase,
-  jobOf,
-  load,
-  storedFiles,
-  sweep,
-  tablesOf,
-  upload,
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  deliverMessage,
+  listStoredFiles,
+  listTables,
+  loadFiles,
+  makeCsvTable,
+  makeFile,
+  queryDatabase,
+  readJob,
+  runSweep,
+  uploadFiles,
 } from './support.ts';
-import { aSheet, cellsOf } from './workbooks.ts';
+import { cellsOf, makeSheetWorkbook } from './workbooks.ts';
 
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 
 let company: Company;
-let queue: ReturnType<typeof aHeldQueue>;
+let queue: ReturnType<typeof createHeldQueue>;
 beforeEach(async () => {
   // A sweep of weeks later ends sessions, too.
   company = await aProvisionedCompany();
-  queue = aHeldQueue();
+  queue = createHeldQueue();
 });
 
 const jobRows = () =>
-  inDatabase(company, (database) => database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'));
+  queryDatabase(company, (database) =>
+    database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'),
+  );
 
 it('files that were unpacked from a zip archive and its workbooks are deleted a day after their job ends', async () => {
-  const book = aSheet(cellsOf('codigo|nome|criado_em', '1|Ana|2024-01-31'));
-  const zip = zipSync({ 'a.csv': new TextEncoder().encode(aTable(5)), 'b.xlsx': book }) as Uint8Array<ArrayBuffer>;
-  const jobId = await upload(company, [aFile('tudo.zip', zip)], queue);
-  await deliverAll(queue);
-  expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+  const book = makeSheetWorkbook(cellsOf('codigo|nome|criado_em', '1|Ana|2024-01-31'));
+  const zip = zipSync({
+    'a.csv': new TextEncoder().encode(makeCsvTable(5)),
+    'b.xlsx': book,
+  }) as Uint8Array<ArrayBuffer>;
+  const jobId = await uploadFiles(company, [makeFile('tudo.zip', zip)], queue);
+  await deliverAllMessages(queue);
+  expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
   // The archive, two entries unpacked, the workbook's sheet unpacked, and its text.
-  expect(await storedFiles(company)).toHaveLength(5);
-  await cancel(company, jobId);
-  await sweep(queue, DAY - HOUR);
-  expect(await storedFiles(company)).toHaveLength(5);
-  await sweep(queue, DAY + HOUR);
-  expect(await storedFiles(company)).toEqual([]);
+  expect(await listStoredFiles(company)).toHaveLength(5);
+  await cancelJob(company, jobId);
+  await runSweep(queue, DAY - HOUR);
+  expect(await listStoredFiles(company)).toHaveLength(5);
+  await runSweep(queue, DAY + HOUR);
+  expect(await listStoredFiles(company)).toEqual([]);
 });
 
 it('stored files without a job are deleted after a day', async () => {
   const id = `${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef`;
   await env.FILES.put(`uploads/${company.id}/${id}/made/0`, 'a,b');
   // Whatever is due next, the scheduled run comes by for an upload.
-  const jobId = await upload(company, [aFile('a.csv', aTable(1))], queue);
-  await cancel(company, jobId);
-  await sweep(queue, DAY + HOUR);
-  expect(await storedFiles(company)).toEqual([]);
+  const jobId = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue);
+  await cancelJob(company, jobId);
+  await runSweep(queue, DAY + HOUR);
+  expect(await listStoredFiles(company)).toEqual([]);
 });
 
 it('files of a running job are kept, however long the job takes', async () => {
-  const analysed = await upload(company, [aFile('a.csv', aTable(10))], queue);
-  await deliverAll(queue);
-  const { columns } = (await jobOf(company, analysed)).inferred_schema;
-  await confirm(company, analysed, { display_name: 'demorada', columns }, queue);
-  const waiting = await upload(company, [aFile('b.csv', aTable(10))], queue);
+  const analysed = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(10))], queue);
+  await deliverAllMessages(queue);
+  const { columns } = (await readJob(company, analysed)).inferred_schema;
+  await confirmJob(company, analysed, { display_name: 'demorada', columns }, queue);
+  const waiting = await uploadFiles(company, [makeFile('b.csv', makeCsvTable(10))], queue);
   // As if the queue had been away all the while.
   queue.messages.length = 0;
-  await sweep(queue, 3 * DAY);
-  expect(await storedFiles(company)).toHaveLength(2);
-  await deliverAll(queue);
-  expect(await jobOf(company, analysed)).toMatchObject({ status: 'done', progress: { rows_processed: 10 } });
-  expect(await jobOf(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
+  await runSweep(queue, 3 * DAY);
+  expect(await listStoredFiles(company)).toHaveLength(2);
+  await deliverAllMessages(queue);
+  expect(await readJob(company, analysed)).toMatchObject({ status: 'done', progress: { rows_processed: 10 } });
+  expect(await readJob(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
 });
 
 it('staged rows of a job that is gone are dropped, but not those of a running job', async () => {
-  const jobId = await upload(company, [aFile('dados.csv', aTable(20_000))], queue);
-  await deliverAll(queue);
-  const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  await confirm(company, jobId, { display_name: 'em_carga', columns }, queue);
+  const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(20_000))], queue);
+  await deliverAllMessages(queue);
+  const { columns } = (await readJob(company, jobId)).inferred_schema;
+  await confirmJob(company, jobId, { display_name: 'em_carga', columns }, queue);
   const message = queue.messages.shift();
   if (!message) throw new Error('a confirm sends a message');
-  await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '32768' });
-  const before = await tablesOf(company);
-  await inDatabase(company, (database) =>
+  await deliverMessage(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '32768' });
+  const before = await listTables(company);
+  await queryDatabase(company, (database) =>
     database.execute('CREATE TABLE console."0123456789abcdef01234567" (id uuid, codigo bigint)'),
   );
-  await sweep(queue, 2 * 60_000);
-  expect(await tablesOf(company)).toEqual(before);
+  await runSweep(queue, 2 * 60_000);
+  expect(await listTables(company)).toEqual(before);
   expect(before).toContainEqual(expect.stringMatching(/^console/));
-  await deliverAll(queue);
-  expect(await jobOf(company, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: 20_000 } });
+  await deliverAllMessages(queue);
+  expect(await readJob(company, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: 20_000 } });
 });
 
 it('a deleted table is kept in the trash for 30 days, and then dropped by the sweep', async () => {
@@ -105,10 +110,10 @@ it('a deleted table is kept in the trash for 30 days, and then dropped by the sw
     await makeTable(company.as, 'ficou', [column('a')]),
   ] as const;
   expect((await tableRoutes(company.as, ids[0]).delete()).status).toBe(204);
-  await sweep(queue, 30 * DAY - HOUR);
-  expect(await tablesOf(company)).toContain(`trash.${ids[0]}`);
-  await sweep(queue, 30 * DAY + HOUR);
-  const tables = await tablesOf(company);
+  await runSweep(queue, 30 * DAY - HOUR);
+  expect(await listTables(company)).toContain(`trash.${ids[0]}`);
+  await runSweep(queue, 30 * DAY + HOUR);
+  const tables = await listTables(company);
   expect(tables).not.toContain(`trash.${ids[0]}`);
   expect(tables).toContain('public.ficou');
 });
@@ -138,11 +143,11 @@ describe('a deleted table that a sweep is about to drop', () => {
   it('is kept when it is restored just before the sweep drops it', async () => {
     const { id, routes } = await aDeletedTable('de_volta');
     const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, () => today(() => routes.restore()));
-    await sweep(queue, 30 * DAY + HOUR);
+    await runSweep(queue, 30 * DAY + HOUR);
     expect((await outcome).status).toBe(200);
     expect((await routes.rows()).body).toMatchObject({ total: 1, records: [{ a: 'x' }] });
-    expect(await tablesOf(company)).toEqual(['public.de_volta']);
-    expect(await tablesOf(company)).not.toContain(`trash.${id}`);
+    expect(await listTables(company)).toEqual(['public.de_volta']);
+    expect(await listTables(company)).not.toContain(`trash.${id}`);
   });
 
   it('is kept when it is restored and deleted again just before the sweep drops it', async () => {
@@ -150,16 +155,16 @@ describe('a deleted table that a sweep is about to drop', () => {
     const again = async () => [(await routes.restore()).status, (await routes.delete()).status];
     const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, async () => {
       const statuses = await today(again);
-      await inDatabase(company, (database) =>
+      await queryDatabase(company, (database) =>
         database.execute(`UPDATE console.managed_tables SET deleted_at = now() + interval '30 days' WHERE id = $1`, [
           id,
         ]),
       );
       return statuses;
     });
-    await sweep(queue, 30 * DAY + HOUR);
+    await runSweep(queue, 30 * DAY + HOUR);
     expect(await outcome).toEqual([200, 204]);
-    expect(await tablesOf(company)).toEqual([`trash.${id}`]);
+    expect(await listTables(company)).toEqual([`trash.${id}`]);
   });
 
   it('cannot be restored while it is dropped', async () => {
@@ -167,9 +172,9 @@ describe('a deleted table that a sweep is about to drop', () => {
     const { outcome } = await rivalBeforeStatement(company.id, /DROP TABLE .*trash/, () =>
       today(() => routes.restore()),
     );
-    await sweep(queue, 30 * DAY + HOUR);
+    await runSweep(queue, 30 * DAY + HOUR);
     expect((await outcome).status).toBe(404);
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
   });
 });
 
@@ -181,17 +186,17 @@ it('an index whose build failed is dropped by the sweep, but not one that is bei
   expect((await routes.index(['a'], true)).status).toBe(422);
   const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."half_indexed" ("a")`;
   const left = () =>
-    inDatabase(company, (database) => database.query('SELECT FROM pg_index WHERE NOT indisvalid')).then(
+    queryDatabase(company, (database) => database.query('SELECT FROM pg_index WHERE NOT indisvalid')).then(
       (all) => all.length,
     );
-  await inDatabase(company, async (builder) => {
+  await queryDatabase(company, async (builder) => {
     await builder.executeAlone(broken, 10_000).catch(() => undefined);
     await builder.query('SELECT pg_advisory_lock(728346191, hashtext($1))', [id]);
-    await sweep(queue, HOUR);
+    await runSweep(queue, HOUR);
     expect(await left()).toBe(1);
     await builder.query('SELECT pg_advisory_unlock(728346191, hashtext($1))', [id]);
   });
-  await sweep(queue, 2 * HOUR);
+  await runSweep(queue, 2 * HOUR);
   expect(await left()).toBe(0);
 });
 
@@ -199,49 +204,49 @@ it('a sweep that is scheduled while another runs stays scheduled', async () => {
   const dueAt = Date.now() + 60_000;
   const schedule = () =>
     inContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
-  await cancel(company, await upload(company, [aFile('a.csv', aTable(1))], queue));
-  await overtaken(/"sweep_marks" = \?/, schedule, (watched) =>
-    sweep({ ...queue, env: { ...queue.env, ...watched } }, DAY - HOUR),
+  await cancelJob(company, await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue));
+  await sendOvertaken(/"sweep_marks" = \?/, schedule, (watched) =>
+    runSweep({ ...queue, env: { ...queue.env, ...watched } }, DAY - HOUR),
   );
   const read = 'SELECT sweep_at FROM managed_databases WHERE company_id = ?';
-  expect(await rowOf(read, company.id)).toEqual({ sweep_at: dueAt });
+  expect(await selectRow(read, company.id)).toEqual({ sweep_at: dueAt });
 });
 
 it('an upload job is deleted 90 days after its end, but not its table', async () => {
-  const job = await load(company, [aFile('dados.csv', aTable(3))], { display_name: 'lembrada' });
-  await sweep(queue, 89 * DAY);
+  const job = await loadFiles(company, [makeFile('dados.csv', makeCsvTable(3))], { display_name: 'lembrada' });
+  await runSweep(queue, 89 * DAY);
   expect(await jobRows()).toContainEqual({ id: job._id });
-  await sweep(queue, 91 * DAY);
+  await runSweep(queue, 91 * DAY);
   expect(await jobRows()).toEqual([]);
-  expect(await tablesOf(company)).toEqual(['public.lembrada']);
+  expect(await listTables(company)).toEqual(['public.lembrada']);
 });
 
 describe('a sweep of upload jobs', () => {
   const errorOf = async (id: string, of = company): Promise<string | undefined> => {
     const read = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
-    const [row] = await inDatabase(of, (database) => database.query<{ code: string }>(read, [id]));
+    const [row] = await queryDatabase(of, (database) => database.query<{ code: string }>(read, [id]));
     return row?.code;
   };
   const aWaitingJob = async (of: Company) => {
-    const jobId = await upload(of, [aFile('a.csv', aTable(1))], queue);
-    await deliverAll(queue);
+    const jobId = await uploadFiles(of, [makeFile('a.csv', makeCsvTable(1))], queue);
+    await deliverAllMessages(queue);
     return jobId;
   };
 
   it('succeeds when the state of a job holds half of a surrogate pair', async () => {
     const waiting = await aWaitingJob(company);
-    const working = await upload(company, [aFile('b.csv', aTable(1))], queue);
+    const working = await uploadFiles(company, [makeFile('b.csv', makeCsvTable(1))], queue);
     queue.messages.length = 0;
-    await inDatabase(company, async (database) => {
+    await queryDatabase(company, async (database) => {
       await database.execute('UPDATE console.upload_jobs SET state = $2::json WHERE id = $1', [
         working,
         '{"read":"\\ud83d"}',
       ]);
       await database.execute('CREATE TABLE console."0123456789abcdef01234567" (id uuid)');
     });
-    await sweep(queue, DAY + HOUR);
+    await runSweep(queue, DAY + HOUR);
     expect(await errorOf(waiting)).toBe('EXPIRED');
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
     expect(queue.messages).toContainEqual(expect.objectContaining({ type: 'upload.analyse', jobId: working }));
   });
 
@@ -254,19 +259,19 @@ describe('a sweep of upload jobs', () => {
         throw new Error('the object store is down');
       },
     };
-    await sweep({ ...queue, env: { ...queue.env, FILES } }, 31 * DAY);
+    await runSweep({ ...queue, env: { ...queue.env, FILES } }, 31 * DAY);
     expect(await errorOf(waiting)).toBe('EXPIRED');
-    expect(await tablesOf(company)).toEqual([]);
+    expect(await listTables(company)).toEqual([]);
     // It is tried again a minute later.
-    await sweep(queue, 31 * DAY + 2 * 60_000);
-    await sweep(queue, 32 * DAY + HOUR);
-    expect(await storedFiles(company)).toEqual([]);
+    await runSweep(queue, 31 * DAY + 2 * 60_000);
+    await runSweep(queue, 32 * DAY + HOUR);
+    expect(await listStoredFiles(company)).toEqual([]);
   });
 
   it('resumes a silent job behind more unconfirmed jobs than one query reads', async () => {
-    const silent = await upload(company, [aFile('a.csv', aTable(1))], queue);
+    const silent = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue);
     queue.messages.length = 0;
-    await inDatabase(company, (database) =>
+    await queryDatabase(company, (database) =>
       database.execute(
         `INSERT INTO console.upload_jobs (id, company_id, created_by_user_id, mode, status, files, created_at, updated_at)
          SELECT lpad(n::text, 24, '0'), company_id, created_by_user_id, mode, 'waiting_confirm', files, created_at,
@@ -275,7 +280,7 @@ describe('a sweep of upload jobs', () => {
         [silent],
       ),
     );
-    await sweep(queue, 2 * 60_000);
+    await runSweep(queue, 2 * 60_000);
     expect(queue.messages).toEqual([expect.objectContaining({ type: 'upload.analyse', jobId: silent })]);
   });
 
@@ -289,7 +294,7 @@ describe('a sweep of upload jobs', () => {
         const isExpired = async () => (await errorOf(waiting[free] as string, companies[free])) === 'EXPIRED';
         while (!(await isExpired())) await new Promise((resolve) => setTimeout(resolve, 50));
       });
-      await sweep(queue, DAY + HOUR);
+      await runSweep(queue, DAY + HOUR);
       await outcome;
       // It waited for the other one, and was not given up.
       expect(await errorOf(waiting[stuck] as string, companies[stuck])).toBe('EXPIRED');

@@ -2,20 +2,20 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
-  aFile,
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliverAll,
-  finished,
-  jobOf,
-  load,
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  listStoredFiles,
+  listTables,
+  loadFiles,
+  makeFile,
   postFiles,
-  rowsOf,
-  storedFiles,
-  tablesOf,
-  upload,
-  waiting,
+  readJob,
+  readRows,
+  uploadFiles,
+  waitForAnalysis,
+  waitForEnd,
 } from './support.ts';
 
 let company: Company;
@@ -32,7 +32,7 @@ const COLUMNS = [
 ];
 
 /** A table with two rows. */
-async function aFilledTable(columns = COLUMNS) {
+async function createFilledTable(columns = COLUMNS) {
   const id = await aTable(company.as, `destino_${++tableCount}`, columns);
   const routes = tableRoutes(company.as, id);
   await routes.insert([
@@ -43,15 +43,15 @@ async function aFilledTable(columns = COLUMNS) {
 }
 
 /** The rows without their ids. */
-const valuesOf = async (id: string) => (await rowsOf(company, id)).map(({ id: _, ...values }) => values);
+const readValues = async (id: string) => (await readRows(company, id)).map(({ id: _, ...values }) => values);
 
 const FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
 
 describe('an upload into an existing table', () => {
   it('matches the table’s columns by header, and adds its rows', async () => {
-    const { id, routes } = await aFilledTable();
-    const jobId = await upload(company, [aFile('mais.csv', FILE)], { into: id });
-    const job = await waiting(company, jobId);
+    const { id, routes } = await createFilledTable();
+    const jobId = await uploadFiles(company, [makeFile('mais.csv', FILE)], { into: id });
+    const job = await waitForAnalysis(company, jobId);
     expect(job).toMatchObject({ user_table_id: id, mode: 'append', status: 'waiting_confirm', error: null });
     expect(job.inferred_schema.columns).toMatchObject([
       { name: 'codigo', type: 'integer', nullable: false, source_index: 0 },
@@ -68,15 +68,15 @@ describe('an upload into an existing table', () => {
     expect(job.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', source_index: 3 }]);
     expect(job.inferred_schema.sample_rows[0]).toEqual({ codigo: 3, nome: 'Caio', valor: 1234.5, dia: '2024-02-28' });
 
-    const before = await rowsOf(company, id);
-    const answer = await confirm(company, jobId, {
+    const before = await readRows(company, id);
+    const answer = await confirmJob(company, jobId, {
       display_name: 'NÃO É OLHADO!',
       columns: job.inferred_schema.columns,
     });
     expect(answer).toMatchObject({ status: 200, body: { status: 'inserting' } });
-    const { status, user_table_id, error } = await finished(company, jobId);
+    const { status, user_table_id, error } = await waitForEnd(company, jobId);
     expect({ status, user_table_id, error }).toEqual({ status: 'done', user_table_id: id, error: null });
-    const rows = await rowsOf(company, id);
+    const rows = await readRows(company, id);
     expect(rows.slice(0, 2)).toEqual(before);
     expect(rows.slice(2).map(({ id: _, ...values }) => values)).toEqual([
       { codigo: 3, nome: 'Caio', valor: 1234.5, dia: '2024-02-28' },
@@ -87,15 +87,15 @@ describe('an upload into an existing table', () => {
       source: 'manual',
       display_name: `destino_${tableCount}`,
     });
-    expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+    expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 
   it('replaces the table’s rows in the mode replace', async () => {
-    const { id, routes } = await aFilledTable();
-    const file = aFile('novo.csv', 'codigo,nome\n7,Gil\n8,Hugo\n9,Iara\n');
-    const job = await load(company, [file], { display_name: undefined }, { into: id, mode: 'replace' });
+    const { id, routes } = await createFilledTable();
+    const file = makeFile('novo.csv', 'codigo,nome\n7,Gil\n8,Hugo\n9,Iara\n');
+    const job = await loadFiles(company, [file], { display_name: undefined }, { into: id, mode: 'replace' });
     expect(job).toMatchObject({ status: 'done', mode: 'replace', error: null });
-    expect(await valuesOf(id)).toEqual(
+    expect(await readValues(id)).toEqual(
       [
         [7, 'Gil'],
         [8, 'Hugo'],
@@ -106,24 +106,24 @@ describe('an upload into an existing table', () => {
   });
 
   it('adds its rows after rows that were inserted before its confirmation', async () => {
-    const { id, routes } = await aFilledTable();
-    const jobId = await upload(company, [aFile('mais.csv', 'codigo\n5\n6\n')], { into: id });
-    const { inferred_schema: schema } = await waiting(company, jobId);
+    const { id, routes } = await createFilledTable();
+    const jobId = await uploadFiles(company, [makeFile('mais.csv', 'codigo\n5\n6\n')], { into: id });
+    const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
     await routes.insert([{ codigo: 3 }]);
-    await confirm(company, jobId, { columns: schema.columns });
-    await finished(company, jobId);
+    await confirmJob(company, jobId, { columns: schema.columns });
+    await waitForEnd(company, jobId);
     await routes.insert([{ codigo: 7 }]);
-    expect((await rowsOf(company, id)).map(({ codigo }) => codigo)).toEqual([1, 2, 3, 5, 6, 7]);
+    expect((await readRows(company, id)).map(({ codigo }) => codigo)).toEqual([1, 2, 3, 5, 6, 7]);
   });
 
   it('may have files of different dialects and orders of columns', async () => {
-    const { id } = await aFilledTable();
+    const { id } = await createFilledTable();
     const files = [
-      aFile('a.csv', 'codigo,nome,dia\n3,Caio,2024-03-01\n'),
-      aFile('b.csv', 'dia;nome;codigo\n2024-03-02;"Davi";4\n'),
+      makeFile('a.csv', 'codigo,nome,dia\n3,Caio,2024-03-01\n'),
+      makeFile('b.csv', 'dia;nome;codigo\n2024-03-02;"Davi";4\n'),
     ];
-    expect(await load(company, files, {}, { into: id })).toMatchObject({ status: 'done' });
-    expect((await valuesOf(id)).slice(2)).toEqual([
+    expect(await loadFiles(company, files, {}, { into: id })).toMatchObject({ status: 'done' });
+    expect((await readValues(id)).slice(2)).toEqual([
       { codigo: 3, nome: 'Caio', valor: null, dia: '2024-03-01' },
       { codigo: 4, nome: 'Davi', valor: null, dia: '2024-03-02' },
     ]);
@@ -148,26 +148,26 @@ describe('an upload into an existing table', () => {
       { code: 'VALUE_DOES_NOT_FIT', line: 3, column: 'codigo', value: '4.5' },
     ],
   ])('fails and leaves the table as it was when %s', async (_, content, error) => {
-    const { id, routes } = await aFilledTable();
-    const before = await rowsOf(company, id);
+    const { id, routes } = await createFilledTable();
+    const before = await readRows(company, id);
     for (const mode of ['append', 'replace']) {
-      const job = await load(company, [aFile('f.csv', content)], {}, { into: id, mode });
+      const job = await loadFiles(company, [makeFile('f.csv', content)], {}, { into: id, mode });
       expect(job).toMatchObject({ status: 'failed', error });
     }
-    expect(await rowsOf(company, id)).toEqual(before);
+    expect(await readRows(company, id)).toEqual(before);
     expect((await routes.get()).body.row_count).toBe(2);
-    expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+    expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 
   it('is refused with an unknown mode, for a table that does not exist, and without a provisioned database', async () => {
-    const { id } = await aFilledTable();
-    const file = aFile('f.csv', 'codigo\n3\n');
-    const stored = (await storedFiles(company)).length;
+    const { id } = await createFilledTable();
+    const file = makeFile('f.csv', 'codigo\n3\n');
+    const stored = (await listStoredFiles(company)).length;
     const answer = await postFiles(company, [file], { into: id, mode: 'merge' });
     expect(answer).toMatchObject({ status: 422, body: { details: [{ field: 'mode' }] } });
     for (const table of ['ffffffffffffffffffffffff', 'nenhuma'])
       expect((await postFiles(company, [file], { into: table })).status).toBe(404);
-    expect(await storedFiles(company)).toHaveLength(stored);
+    expect(await listStoredFiles(company)).toHaveLength(stored);
 
     expect((await postFiles(await aCompany(), [file], { into: id })).body.error_code).toBe(
       'MANAGED_DATABASE_NOT_PROVISIONED',
@@ -177,9 +177,9 @@ describe('an upload into an existing table', () => {
 
 describe('the confirmation of an upload into an existing table', () => {
   async function aWaitingJob(content = FILE) {
-    const { id, routes } = await aFilledTable();
-    const jobId = await upload(company, [aFile('f.csv', content)], { into: id });
-    const { inferred_schema: schema } = await waiting(company, jobId);
+    const { id, routes } = await createFilledTable();
+    const jobId = await uploadFiles(company, [makeFile('f.csv', content)], { into: id });
+    const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
     return { id, routes, jobId, schema, columns: schema.columns as Record<string, unknown>[] };
   }
 
@@ -204,21 +204,21 @@ describe('the confirmation of an upload into an existing table', () => {
     ],
   ])('is refused for %s, and the job stays unconfirmed', async (_, change, field) => {
     const { jobId, columns } = await aWaitingJob();
-    const { status, body } = await confirm(company, jobId, { columns: change(columns) });
+    const { status, body } = await confirmJob(company, jobId, { columns: change(columns) });
     expect({ status, fields: body.details?.map((problem: { field: string }) => problem.field) }).toEqual({
       status: 422,
       fields: expect.arrayContaining([field]),
     });
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-    await cancel(company, jobId);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    await cancelJob(company, jobId);
   });
 
   it('may leave out columns, and fill one from another column of the files', async () => {
     const { id, jobId, columns } = await aWaitingJob();
     const [codigo, nome] = columns;
-    await confirm(company, jobId, { columns: [codigo, { ...nome, source_index: 3 }] });
-    expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
-    expect((await valuesOf(id)).slice(2)).toEqual([
+    await confirmJob(company, jobId, { columns: [codigo, { ...nome, source_index: 3 }] });
+    expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done' });
+    expect((await readValues(id)).slice(2)).toEqual([
       { codigo: 3, nome: 'x', valor: null, dia: null },
       { codigo: 4, nome: 'y', valor: null, dia: null },
     ]);
@@ -235,10 +235,10 @@ describe('the confirmation of an upload into an existing table', () => {
       'MANAGED_TABLE_LOCKED',
     ]);
     expect((await routes.insert([{ codigo: 5 }])).status).toBe(201);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
     expect((await routes.truncate()).status).toBe(200);
     expect((await routes.delete()).status).toBe(204);
-    expect((await postFiles(company, [aFile('f.csv', FILE)], { into: id })).status).toBe(404);
+    expect((await postFiles(company, [makeFile('f.csv', FILE)], { into: id })).status).toBe(404);
   });
 });
 
@@ -249,12 +249,12 @@ describe('an upload into a table with a unique index', () => {
     const routes = tableRoutes(company.as, id);
     await routes.insert(present.map((codigo) => ({ codigo })));
     expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);
-    const file = aFile(
+    const file = makeFile(
       'n.csv',
       ['codigo,nome', ...sent.map((text) => `${text}${/,/.test(`${text}`) ? '' : ','}`)].join('\n'),
     );
-    const job = await load(company, [file], {}, { into: id, mode });
-    return { job, codes: (await rowsOf(company, id)).map((row) => row.codigo) };
+    const job = await loadFiles(company, [file], {}, { into: id, mode });
+    return { job, codes: (await readRows(company, id)).map((row) => row.codigo) };
   }
 
   it.each([
@@ -292,14 +292,14 @@ describe('an upload into a table with a unique index', () => {
     const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const errorAt = async (row: number) => {
       const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? long : 'curto'}"`);
-      const queue = aHeldQueue();
-      const file = aFile('n.csv', `codigo,nome\n${rows.join('\n')}\n`);
-      const jobId = await upload(company, [file], { ...queue, into: id });
-      await deliverAll(queue);
-      const { columns } = (await jobOf(company, jobId)).inferred_schema;
-      await confirm(company, jobId, { columns }, queue);
-      await deliverAll(queue, { UPLOAD_MESSAGE_BYTES: '8192' });
-      const { error } = await jobOf(company, jobId);
+      const queue = createHeldQueue();
+      const file = makeFile('n.csv', `codigo,nome\n${rows.join('\n')}\n`);
+      const jobId = await uploadFiles(company, [file], { ...queue, into: id });
+      await deliverAllMessages(queue);
+      const { columns } = (await readJob(company, jobId)).inferred_schema;
+      await confirmJob(company, jobId, { columns }, queue);
+      await deliverAllMessages(queue, { UPLOAD_MESSAGE_BYTES: '8192' });
+      const { error } = await readJob(company, jobId);
       return [error.code, error.file, error.line, error.column];
     };
     expect(await errorAt(800)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', 'n.csv', 802, 'nome']);

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { failure, read, table } from './sources.ts';
-import { finished, rowsOf } from './support.ts';
+import { loadSource, readFailure, readSource } from './sources.ts';
+import { readRows, waitForEnd } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const FORMS: [string, (objects: string[]) => string][] = [
 
 describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   it('become rows, whose columns are all member names in order of appearance', async () => {
-    const { types, rows, schema } = await table(
+    const { types, rows, schema } = await loadSource(
       company,
       name,
       written(['{"b": 1, "a": "x"}', '{}', '{"c": true}', '{"a": "", "b": null}', '{"b":2,"d":{"e":[1,  2]}}']),
@@ -42,7 +42,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   it('keep all digits of their numbers', async () => {
     const digits = '1234567890'.repeat(40);
     const huge = `${'9'.repeat(400)}.${'1'.repeat(30)}`;
-    const { types, rows } = await table(
+    const { types, rows } = await loadSource(
       company,
       name,
       written([
@@ -67,7 +67,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   });
 
   it('have strings whose types are inferred as those of CSV cells', async () => {
-    const { types, rows } = await table(
+    const { types, rows } = await loadSource(
       company,
       name,
       written([
@@ -98,7 +98,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
         ...(row > 200 && { [`c${row % 7}`]: row }),
       }),
     );
-    const { rows } = await table(company, name, written(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
+    const { rows } = await loadSource(company, name, written(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
     expect(rows).toHaveLength(400);
     expect(rows[250]).toMatchObject({ n: 250, texto: 'linha 250 "ç"'.repeat(250 % 9), c5: 250, c2: null });
     expect(rows.map(({ n }) => n)).toEqual(objects.map((_, row) => row));
@@ -106,10 +106,10 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
 
   it.each([
     ['a byte order mark of UTF-8', (text: string) => new TextEncoder().encode(`\ufeff${text}`)],
-    ['UTF-16', (text: string) => utf16(`\ufeff${text}`)],
-    ['UTF-16 without a byte order mark', utf16],
+    ['UTF-16', (text: string) => encodeUtf16(`\ufeff${text}`)],
+    ['UTF-16 without a byte order mark', encodeUtf16],
   ])('are read with %s', async (_, encode) => {
-    const { rows } = await table(company, name, encode(written(['{"a": "ção"}', '{"a": "é😀"}'])));
+    const { rows } = await loadSource(company, name, encode(written(['{"a": "ção"}', '{"a": "é😀"}'])));
     expect(rows).toEqual([{ a: 'ção' }, { a: 'é😀' }]);
   });
 
@@ -130,32 +130,36 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
     ['1,001 members', `{${Array.from({ length: 1001 }, (_, at) => `"m${at}":1`).join()}}`, 'TOO_MANY_COLUMNS'],
     ['a text of 17 MiB', `{"a": "${'x'.repeat(17 * 1024 * 1024)}"}`, 'RECORD_TOO_LARGE'],
   ])('fail the job, which names their line or position, for %s', async (_, object, code) => {
-    expect(await failure(company, name, written(['{"a": 1}', object]))).toMatchObject({ code, line: 2, file: name });
+    expect(await readFailure(company, name, written(['{"a": 1}', object]))).toMatchObject({
+      code,
+      line: 2,
+      file: name,
+    });
   });
 
   it('fail the job for bytes that are not UTF-8', async () => {
     const text = new TextEncoder().encode(written(['{"a": "x"}', '{"a": "?"}']));
     text[text.lastIndexOf(63)] = 0xe7;
-    expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
+    expect(await readFailure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 
   it('fail the job for UTF-16 with half of a surrogate pair', async () => {
-    const text = utf16(`\ufeff${written(['{"a": "x"}', '{"a": "\ud800"}'])}`);
-    expect(await failure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
+    const text = encodeUtf16(`\ufeff${written(['{"a": "x"}', '{"a": "\ud800"}'])}`);
+    expect(await readFailure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 
   it('fail the job when there are no objects, or only empty ones', async () => {
-    expect(await failure(company, name, written([]))).toMatchObject({ code: 'NO_ROWS' });
-    expect(await failure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
+    expect(await readFailure(company, name, written([]))).toMatchObject({ code: 'NO_ROWS' });
+    expect(await readFailure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
   });
 
   it('are reported with the position of a value that does not fit the type of the others', async () => {
-    const job = await read(company, name, written(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
+    const job = await readSource(company, name, written(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
     expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
   });
 
   it('cannot be analysed again with options for CSV or workbooks', async () => {
-    const job = await read(company, name, written(['{"a": 1}']));
+    const job = await readSource(company, name, written(['{"a": 1}']));
     const said = { header: false, delimiter: ';', encoding: 'utf-8', skip_lines: 1, sheet: 'x' };
     const { status, body } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, { json: said });
     expect(status).toBe(422);
@@ -163,7 +167,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   });
 });
 
-function utf16(text: string): Uint8Array<ArrayBuffer> {
+function encodeUtf16(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length * 2);
   for (let at = 0; at < text.length; at++) new DataView(bytes.buffer).setUint16(at * 2, text.charCodeAt(at), true);
   return bytes;
@@ -171,17 +175,17 @@ function utf16(text: string): Uint8Array<ArrayBuffer> {
 
 describe('an NDJSON file', () => {
   it('may have empty lines, which count for line numbers', async () => {
-    const { rows } = await table(company, 'b.jsonl', '\r\n{"a": 1}\r\n\r\n{"a": null}\r\n{"a": 3}');
+    const { rows } = await loadSource(company, 'b.jsonl', '\r\n{"a": 1}\r\n\r\n{"a": null}\r\n{"a": 3}');
     expect(rows).toEqual([{ a: 1 }, { a: null }, { a: 3 }]);
-    const error = await failure(company, 'b.jsonl', '\n{"a": 1}\n \n{"a": 3},\n');
+    const error = await readFailure(company, 'b.jsonl', '\n{"a": 1}\n \n{"a": 3},\n');
     expect(error).toMatchObject({ code: 'JSON_MALFORMED', line: 4 });
     expect(error.message).toContain('linha 4');
-    const mixed = await read(company, 'b.ndjson', '{"a": 1}\n\n{"a": "x"}\n');
+    const mixed = await readSource(company, 'b.ndjson', '{"a": 1}\n\n{"a": "x"}\n');
     expect(mixed.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'x', line: 3 });
   });
 
   it('is recognized by its media type', async () => {
-    const job = await read(company, 'dados', '{"a": 1}', { headers: { 'content-type': 'application/x-ndjson' } });
+    const job = await readSource(company, 'dados', '{"a": 1}', { headers: { 'content-type': 'application/x-ndjson' } });
     expect(job).toMatchObject({ status: 'waiting_confirm', files: [{ original_name: 'dados.ndjson' }] });
   });
 });
@@ -194,7 +198,7 @@ describe('an upload of JSON objects', () => {
       column('valor', 'decimal'),
     ]);
     const objects = '{"outro": 1, "nome": "x", "codigo": 1}\n{}\n{"valor": 2.50, "codigo": "2"}\n';
-    const { rows, schema } = await table(company, 'g.ndjson', objects, { sent: { table_id: id, mode: 'append' } });
+    const { rows, schema } = await loadSource(company, 'g.ndjson', objects, { sent: { table_id: id, mode: 'append' } });
     expect(schema.ignored_columns.map(({ name }: { name: string }) => name)).toEqual(['outro']);
     expect(rows).toEqual([
       { codigo: 1, nome: 'x', valor: null },
@@ -205,12 +209,17 @@ describe('an upload of JSON objects', () => {
 
   it('updates rows of the same key', async () => {
     const id = await aTable(company.as, 'chaves_json', [column('codigo', 'integer'), column('nome', 'text')]);
-    await table(company, 'h.json', '[{"codigo": 1, "nome": "a"}, {"codigo": 2, "nome": "b"}]', {
+    await loadSource(company, 'h.json', '[{"codigo": 1, "nome": "a"}, {"codigo": 2, "nome": "b"}]', {
       sent: { table_id: id },
     });
-    const { job, rows } = await table(company, 'i.json', '[{"codigo": 2, "nome": "B"}, {"nome": "c", "codigo": 3}]', {
-      sent: { table_id: id, mode: 'upsert', key: ['codigo'] },
-    });
+    const { job, rows } = await loadSource(
+      company,
+      'i.json',
+      '[{"codigo": 2, "nome": "B"}, {"nome": "c", "codigo": 3}]',
+      {
+        sent: { table_id: id, mode: 'upsert', key: ['codigo'] },
+      },
+    );
     expect(job.result).toEqual({ inserted: 1, updated: 1, unchanged: 0 });
     expect(rows.map(({ nome }) => nome).sort()).toEqual(['B', 'a', 'c']);
   });
@@ -218,9 +227,9 @@ describe('an upload of JSON objects', () => {
   it('may add columns for new members, and widen the types of columns', async () => {
     const columns = [column('codigo', 'integer'), column('valor', 'integer')];
     const id = await aTable(company.as, 'cresce_json', columns);
-    await table(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sent: { table_id: id } });
+    await loadSource(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sent: { table_id: id } });
     const objects = '{"codigo": 2, "valor": 2.5}\n{"novo": true, "codigo": "x7"}\n';
-    const { _id, inferred_schema: schema } = await read(company, 'l.ndjson', objects, {
+    const { _id, inferred_schema: schema } = await readSource(company, 'l.ndjson', objects, {
       sent: { table_id: id, evolve: 'widen' },
     });
     expect(schema.changed_columns).toEqual([
@@ -229,8 +238,8 @@ describe('an upload of JSON objects', () => {
     ]);
     const json = { columns: [...schema.columns, ...schema.new_columns] };
     expect((await company.as.post(`/v1/managed-tables/upload-jobs/${_id}/confirm`, { json })).status).toBe(200);
-    expect((await finished(company, _id)).error).toBe(null);
-    expect((await rowsOf(company, id)).map(({ id: _, ...row }) => row)).toEqual([
+    expect((await waitForEnd(company, _id)).error).toBe(null);
+    expect((await readRows(company, id)).map(({ id: _, ...row }) => row)).toEqual([
       { codigo: '1', valor: 2, novo: null },
       { codigo: '2', valor: 2.5, novo: null },
       { codigo: 'x7', valor: null, novo: true },
@@ -239,7 +248,7 @@ describe('an upload of JSON objects', () => {
 
   it('fails with the line of a value that does not fit the table', async () => {
     const id = await aTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
-    const job = await read(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', { sent: { table_id: id } });
+    const job = await readSource(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', { sent: { table_id: id } });
     const { columns } = job.inferred_schema;
     const path = `/v1/managed-tables/upload-jobs/${job._id}`;
     expect((await company.as.post(`${path}/confirm`, { json: { columns } })).status).toBe(200);
@@ -265,7 +274,7 @@ describe('a JSON file', () => {
     ['a missing comma between objects', '[{"a": 1} {"a": 2}]', 'JSON_MALFORMED'],
     ['an HTML page', '<!doctype html><html><body>Not here</body></html>', 'UNREADABLE_CONTENT'],
   ])('fails the job for %s', async (_, content, code) => {
-    expect(await failure(company, 'c.json', content)).toMatchObject({ code });
+    expect(await readFailure(company, 'c.json', content)).toMatchObject({ code });
   });
 
   it('is refused by the upload of a multipart form', async () => {

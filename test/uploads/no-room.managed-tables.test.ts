@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFileOf, aStagedJob } from './staged.ts';
-import { aHeldQueue, inDatabase, jobOf, postFiles, storedFiles, tablesOf } from './support.ts';
+import { createStagedJob, makeFileOf } from './staged.ts';
+import { createHeldQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
 
 const ANSWERED_MS = 30_000;
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 /** The lines of errors that the test logs from here on. */
-function logged(): Record<string, unknown>[] {
+function collectErrorLines(): Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = [];
   const spy = vi.spyOn(console, 'error').mockImplementation((line: string) => void lines.push(JSON.parse(line)));
   onTestFinished(() => spy.mockRestore());
@@ -23,25 +23,25 @@ function logged(): Record<string, unknown>[] {
 }
 
 /** R2, one of whose calls does something else. */
-const bucketThat = (changed: Partial<Record<'put' | 'delete', () => Promise<unknown>>>) =>
+const createBucket = (changed: Partial<Record<'put' | 'delete', () => Promise<unknown>>>) =>
   new Proxy(env.FILES, {
     get: (bucket, method: keyof R2Bucket) =>
       (changed as Record<string, unknown>)[method] ?? (bucket[method] as () => unknown).bind(bucket),
   });
 
-const fails = () => Promise.reject(new Error('the object store is down'));
-const hangs = () => new Promise<never>(() => {});
+const failToWrite = () => Promise.reject(new Error('the object store is down'));
+const waitForever = () => new Promise<never>(() => {});
 
 describe('an upload whose files cannot be stored', () => {
   it.each([
-    ['fails', { put: fails }],
-    ['hangs', { put: hangs }],
-    ['fails, and deletes nothing either', { put: fails, delete: hangs }],
+    ['fails', { put: failToWrite }],
+    ['hangs', { put: waitForever }],
+    ['fails, and deletes nothing either', { put: failToWrite, delete: waitForever }],
   ])('is answered with 503 after a time limit, and leaves neither job nor files: R2 %s', async (_what, changed) => {
-    const lines = logged();
+    const lines = collectErrorLines();
     const began = Date.now();
-    const { status, body, headers } = await postFiles(company, [aFileOf([1, 2])], {
-      env: { FILES: bucketThat(changed) },
+    const { status, body, headers } = await postFiles(company, [makeFileOf([1, 2])], {
+      env: { FILES: createBucket(changed) },
     });
     expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
     expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'STORAGE_UNAVAILABLE', '30']);
@@ -50,14 +50,14 @@ describe('an upload whose files cannot be stored', () => {
       status: 503,
       error: { reason: 'storage.unavailable', cause: expect.anything() },
     });
-    expect(await storedFiles(company)).toEqual([]);
+    expect(await listStoredFiles(company)).toEqual([]);
     expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body.records).toEqual([]);
   });
 });
 
 /** Postgres refuses to write to this table as where its disk is full. */
 const fillDisk = (table: string) =>
-  inDatabase(company, (database) =>
+  queryDatabase(company, (database) =>
     database.query(`
       CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
@@ -65,11 +65,11 @@ const fillDisk = (table: string) =>
       CREATE TRIGGER no_room BEFORE INSERT ON ${table} EXECUTE FUNCTION public.no_room()`),
   );
 const freeDisk = (table: string) =>
-  inDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
+  queryDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
 
 /** Lets every new connection read only, as managed databases do that are full. */
-const readOnly = (on: boolean) =>
-  inDatabase(company, async (database) => {
+const setReadOnly = (on: boolean) =>
+  queryDatabase(company, async (database) => {
     await database.query('SET default_transaction_read_only = off');
     await database.query(`
       DO $$ BEGIN
@@ -77,7 +77,7 @@ const readOnly = (on: boolean) =>
       END $$`);
   });
 
-function isFull({ status, body, headers }: ApiResponse): void {
+function expectFull({ status, body, headers }: ApiResponse): void {
   expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'MANAGED_DATABASE_FULL', '60']);
   expect(body.error).toMatch(/sem espaço/);
 }
@@ -85,20 +85,20 @@ function isFull({ status, body, headers }: ApiResponse): void {
 describe('a company database without disk space', () => {
   it('answers an upload with 503, logs the cause, and keeps no files', async () => {
     await fillDisk('console.upload_jobs');
-    const lines = logged();
-    isFull(await postFiles(company, [aFileOf([1])], aHeldQueue()));
+    const lines = collectErrorLines();
+    expectFull(await postFiles(company, [makeFileOf([1])], createHeldQueue()));
     expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
       error: { reason: 'tenant_sql.full', cause: { code: '53100' } },
     });
     await freeDisk('console.upload_jobs');
-    expect(await storedFiles(company)).toEqual([]);
+    expect(await listStoredFiles(company)).toEqual([]);
   });
 
   it('answers an insert of rows with 503', async () => {
     const name = `cheia_${++createdCount}`;
     const table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
     await fillDisk(`public.${name}`);
-    isFull(await table.insert([{ n: 1 }]));
+    expectFull(await table.insert([{ n: 1 }]));
     await freeDisk(`public.${name}`);
     expect((await table.get()).body.row_count).toBe(0);
   });
@@ -106,15 +106,15 @@ describe('a company database without disk space', () => {
   it('fails an upload job with MANAGED_DATABASE_FULL, and keeps none of its rows', async () => {
     const name = `cheia_${++createdCount}`;
     const id = await aTable(company.as, name, [column('n', 'integer')]);
-    const job = await aStagedJob(company, id, [1, 2], 'append');
+    const job = await createStagedJob(company, id, [1, 2], 'append');
     await fillDisk(`public.${name}`);
     expect(await job.publish()).toBe('done');
     await freeDisk(`public.${name}`);
-    expect(await jobOf(company, job.jobId)).toMatchObject({
+    expect(await readJob(company, job.jobId)).toMatchObject({
       status: 'failed',
       error: { code: 'MANAGED_DATABASE_FULL', message: expect.stringMatching(/sem espaço/) },
     });
-    expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+    expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
     expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(0);
   });
 
@@ -125,17 +125,17 @@ describe('a company database without disk space', () => {
     );
     await table.insert([{ n: 1 }]);
     const { id } = (await table.rows()).body.records[0];
-    await readOnly(true);
+    await setReadOnly(true);
     try {
-      isFull(await table.insert([{ n: 2 }]));
-      isFull(await table.updateRow(id, { n: 2 }));
-      isFull(await table.deleteRow(id));
-      isFull(await table.truncate());
-      isFull(await table.index(['n']));
-      isFull(await postFiles(company, [aFileOf([1])], aHeldQueue()));
+      expectFull(await table.insert([{ n: 2 }]));
+      expectFull(await table.updateRow(id, { n: 2 }));
+      expectFull(await table.deleteRow(id));
+      expectFull(await table.truncate());
+      expectFull(await table.index(['n']));
+      expectFull(await postFiles(company, [makeFileOf([1])], createHeldQueue()));
       expect((await table.rows()).body.records).toEqual([{ id, n: 1 }]);
     } finally {
-      await readOnly(false);
+      await setReadOnly(false);
     }
     expect((await table.insert([{ n: 2 }])).status).toBe(201);
   });

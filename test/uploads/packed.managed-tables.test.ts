@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { continueUnpacking } from '../../src/modules/uploads/gzip.ts';
 import { bytesIn, readSegments, type Segment } from '../../src/platform/segments.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { failure, read, table } from './sources.ts';
+import { loadSource, readFailure, readSource } from './sources.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 
 type Bytes = Uint8Array<ArrayBuffer>;
-const packed = (text: string | Uint8Array): Bytes => new Uint8Array(gzipSync(text));
-const joined = (...parts: Uint8Array[]): Bytes => new Uint8Array(Buffer.concat(parts));
+const compress = (text: string | Uint8Array): Bytes => new Uint8Array(gzipSync(text));
+const joinBytes = (...parts: Uint8Array[]): Bytes => new Uint8Array(Buffer.concat(parts));
 
 describe('a gzip file', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('a gzip file', () => {
     ['a.jsonl.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
     ['a.json.gz', '[{"a":1,"b":"x"},{"a":2,"b":"y"}]'],
   ])('is unpacked and read by its inner file type: %s', async (name, content) => {
-    const { rows, schema } = await table(company, name, packed(content));
+    const { rows, schema } = await loadSource(company, name, compress(content));
     expect(rows).toEqual([
       { a: 1, b: 'x' },
       { a: 2, b: 'y' },
@@ -32,48 +32,54 @@ describe('a gzip file', () => {
   });
 
   it('may consist of several gzip members', async () => {
-    const { rows } = await table(company, 'b.csv.gz', joined(packed('a\n1\n'), packed(''), packed('2\n3\n')));
+    const { rows } = await loadSource(
+      company,
+      'b.csv.gz',
+      joinBytes(compress('a\n1\n'), compress(''), compress('2\n3\n')),
+    );
     expect(rows.map(({ a }) => a)).toEqual([1, 2, 3]);
   });
 
   it('is unpacked completely over several messages', async () => {
     const lines = Array.from({ length: 40_000 }, (_, row) => `${row},${crypto.randomUUID()}`);
     const content = `n,id\n${lines.join('\n')}\n`;
-    const { rows } = await table(company, 'c.csv.gz', packed(content), {
+    const { rows } = await loadSource(company, 'c.csv.gz', compress(content), {
       env: { UPLOAD_MESSAGE_BYTES: String(40_000) },
     });
     expect(rows.map(({ n }) => n)).toEqual(lines.map((_, row) => row));
   });
 
   it('is read when the server sends it with Content-Encoding: gzip', async () => {
-    const { rows } = await table(company, 'd.csv.gz', packed('a,b\n1,x\n'), { headers: { 'x-encoding': 'gzip' } });
+    const { rows } = await loadSource(company, 'd.csv.gz', compress('a,b\n1,x\n'), {
+      headers: { 'x-encoding': 'gzip' },
+    });
     expect(rows).toEqual([{ a: 1, b: 'x' }]);
   });
 
   it.each([
     ['that ends early', (bytes: Bytes) => bytes.slice(0, -4)],
-    ['whose second member ends early', (bytes: Bytes) => joined(bytes, bytes.slice(0, 15))],
-    ['with a wrong checksum', (bytes: Bytes) => changed(bytes, bytes.length - 6)],
-    ['with wrong bytes', (bytes: Bytes) => changed(bytes, 12)],
+    ['whose second member ends early', (bytes: Bytes) => joinBytes(bytes, bytes.slice(0, 15))],
+    ['with a wrong checksum', (bytes: Bytes) => changeByte(bytes, bytes.length - 6)],
+    ['with wrong bytes', (bytes: Bytes) => changeByte(bytes, 12)],
     ['that is not gzip', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
   ])('fails its job as a file %s', async (_, damage) => {
-    const bytes = damage(packed('a,b\n1,x\n2,y\n'.repeat(20)));
-    expect(await failure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
+    const bytes = damage(compress('a,b\n1,x\n2,y\n'.repeat(20)));
+    expect(await readFailure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
   });
 
   it('is named with its .gz name in the error for its content', async () => {
     const html = '<!DOCTYPE html><html><body>Not found</body></html>';
-    expect(await failure(company, 'm.csv.gz', packed(html))).toMatchObject({ file: 'm.csv.gz' });
-    expect(await failure(company, 'm.json.gz', packed('[{"a":1},'))).toMatchObject({ file: 'm.json.gz' });
+    expect(await readFailure(company, 'm.csv.gz', compress(html))).toMatchObject({ file: 'm.csv.gz' });
+    expect(await readFailure(company, 'm.json.gz', compress('[{"a":1},'))).toMatchObject({ file: 'm.json.gz' });
   });
 
   it('fails its job when it is a decompression bomb', async () => {
-    const bytes = packed(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
-    expect(await failure(company, 'f.csv.gz', bytes)).toMatchObject({ code: 'GZIP_RATIO' });
+    const bytes = compress(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
+    expect(await readFailure(company, 'f.csv.gz', bytes)).toMatchObject({ code: 'GZIP_RATIO' });
   });
 
   it('is refused when it unpacks to more bytes than allowed', async () => {
-    const bytes = packed(crypto.getRandomValues(new Uint8Array(60_000)));
+    const bytes = compress(crypto.getRandomValues(new Uint8Array(60_000)));
     const unpacking = (most: number, before: Segment[] = [], budget = 1e9) =>
       continueUnpacking(
         {
@@ -100,7 +106,7 @@ describe('a gzip file', () => {
   });
 });
 
-function changed(bytes: Bytes, at: number): Bytes {
+function changeByte(bytes: Bytes, at: number): Bytes {
   const other = bytes.slice();
   other[at] = (other[at] ?? 0) ^ 0xff;
   return other;
@@ -108,7 +114,7 @@ function changed(bytes: Bytes, at: number): Bytes {
 
 describe('a file of tab-separated values', () => {
   it('is split at tabs, even if its values have more commas or semicolons', async () => {
-    const { rows, schema } = await table(company, 'h.tsv', 'a,b,c\td\n1,2,3\tx;y\n4,5,6\tz;w\n');
+    const { rows, schema } = await loadSource(company, 'h.tsv', 'a,b,c\td\n1,2,3\tx;y\n4,5,6\tz;w\n');
     expect(rows).toEqual([
       { a_b_c: '1,2,3', d: 'x;y' },
       { a_b_c: '4,5,6', d: 'z;w' },
@@ -117,13 +123,13 @@ describe('a file of tab-separated values', () => {
   });
 
   it('may have one column', async () => {
-    const { rows } = await table(company, 'i.tsv', 'nome\nSilva, A\nSouza, B\n');
+    const { rows } = await loadSource(company, 'i.tsv', 'nome\nSilva, A\nSouza, B\n');
     expect(rows).toEqual([{ nome: 'Silva, A' }, { nome: 'Souza, B' }]);
   });
 
   it('is recognized by its media type, and can be analysed again with another delimiter', async () => {
     const headers = { 'content-type': 'text/tab-separated-values; charset=utf-8' };
-    const job = await read(company, 'dados', 'a;b\n1;2\n', { headers });
+    const job = await readSource(company, 'dados', 'a;b\n1;2\n', { headers });
     expect(job.files[0].original_name).toBe('dados.tsv');
     expect(job.inferred_schema.columns).toHaveLength(1);
     const { status } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, {

@@ -6,7 +6,7 @@ import type { Leaf } from '../../src/formats/parquet/footer.ts';
 import { checkHeader, readPage } from '../../src/formats/parquet/pages.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import files from './fixtures/files.json';
-import { failure, read, table } from './sources.ts';
+import { loadSource, readFailure, readSource } from './sources.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 /** A file of another writer: see fixtures/make.py. */
-const fileOf = (name: keyof typeof files): Uint8Array => Uint8Array.from(Buffer.from(files[name], 'base64'));
+const readFixture = (name: keyof typeof files): Uint8Array => Uint8Array.from(Buffer.from(files[name], 'base64'));
 
 /** The rows of `many` in fixtures/make.py. */
 const ROWS = Array.from({ length: 300 }, (_, row) => ({
@@ -31,7 +31,7 @@ interface Changes {
 }
 
 /** A file of one column of numbers, changed before its end is written. */
-function aFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: Changes = {}): Uint8Array {
+function makeParquetFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: Changes = {}): Uint8Array {
   const bytes = new ByteWriter();
   const writer = new ParquetWriter({
     writer: bytes,
@@ -49,7 +49,7 @@ function aFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: Change
 
 describe('a Parquet file', () => {
   it('keeps its column types', async () => {
-    const { types, rows, schema } = await table(company, 'tipos.parquet', fileOf('types'), {
+    const { types, rows, schema } = await loadSource(company, 'tipos.parquet', readFixture('types'), {
       changes: { time_zone: 'America/Sao_Paulo' },
     });
     expect(types).toEqual({
@@ -160,66 +160,80 @@ describe('a Parquet file', () => {
   });
 
   it('may have datetimes of the type INT96', async () => {
-    const { types, rows } = await table(company, 'a.parquet', fileOf('int96'));
+    const { types, rows } = await loadSource(company, 'a.parquet', readFixture('int96'));
     expect(types).toEqual({ quando: 'datetime' });
     expect(rows).toEqual([{ quando: '2024-01-31T12:30:15.123456Z' }, { quando: null }]);
   });
 
   const whole = (Object.keys(files) as (keyof typeof files)[]).filter((name) => /^\w+-[\d.]+$|^delta/.test(name));
   it.each(whole)('is read with every row once: %s', async (name) => {
-    const { types, rows } = await table(company, 'a.parquet', fileOf(name));
+    const { types, rows } = await loadSource(company, 'a.parquet', readFixture(name));
     expect(types).toEqual({ n: 'integer', texto: 'text', fracao: 'decimal', lista: 'text', sim: 'boolean' });
     expect(rows).toEqual(ROWS);
   });
 
   it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read completely over many small messages: %s', async (name) => {
-    const { rows } = await table(company, 'b.parquet', fileOf(name), { env: { UPLOAD_MESSAGE_BYTES: '2000' } });
+    const { rows } = await loadSource(company, 'b.parquet', readFixture(name), {
+      env: { UPLOAD_MESSAGE_BYTES: '2000' },
+    });
     expect(rows).toEqual(ROWS);
   });
 
   it('is read when it is written by our own exporter', async () => {
     const values = Array.from({ length: 5000 }, (_, row) => (row * 7919) % 1000);
-    const { rows } = await table(company, 'c.parquet', aFile(values));
+    const { rows } = await loadSource(company, 'c.parquet', makeParquetFile(values));
     expect(rows.map(({ n }) => n)).toEqual(values);
   });
 
   it.each([
-    ['a binary column', fileOf('binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
-    ['a list of binary values', fileOf('nested-binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
-    ['no rows', fileOf('empty'), { code: 'NO_ROWS' }],
-    ['a NUL character', fileOf('nul'), { code: 'NUL_BYTE', column: 'a' }],
+    ['a binary column', readFixture('binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
+    ['a list of binary values', readFixture('nested-binary'), { code: 'PARQUET_BINARY', column: 'bytes' }],
+    ['no rows', readFixture('empty'), { code: 'NO_ROWS' }],
+    ['a NUL character', readFixture('nul'), { code: 'NUL_BYTE', column: 'a' }],
     ['a CSV under its name', new TextEncoder().encode('a,b,c\n1,2,3\n1,2,3\n'), { code: 'PARQUET_UNREADABLE' }],
     ['no bytes', new Uint8Array(), { code: 'PARQUET_UNREADABLE' }],
-    ['a file that is cut', fileOf('types').slice(0, -20), { code: 'PARQUET_UNREADABLE' }],
-    ['an encrypted footer', encrypted(), { code: 'PARQUET_ENCRYPTED' }],
-    ['a claim of 10^12 rows', aFile([1, 2], { change: claimRows }), { code: 'PARQUET_UNREADABLE' }],
-    ['a claim of 10^12 rows in a group of one', aFile([1], { change: claimAll }), { code: 'PARQUET_UNREADABLE' }],
-    ['an unknown compression codec', aFile([1, 2], { change: claimCodec }), { code: 'PARQUET_CODEC', column: 'n' }],
-    ['an offset of pages beyond its end', aFile([1, 2], { change: claimOffset }), { code: 'PARQUET_UNREADABLE' }],
+    ['a file that is cut', readFixture('types').slice(0, -20), { code: 'PARQUET_UNREADABLE' }],
+    ['an encrypted footer', makeEncryptedFile(), { code: 'PARQUET_ENCRYPTED' }],
+    ['a claim of 10^12 rows', makeParquetFile([1, 2], { change: claimRows }), { code: 'PARQUET_UNREADABLE' }],
+    [
+      'a claim of 10^12 rows in a group of one',
+      makeParquetFile([1], { change: claimAll }),
+      { code: 'PARQUET_UNREADABLE' },
+    ],
+    [
+      'an unknown compression codec',
+      makeParquetFile([1, 2], { change: claimCodec }),
+      { code: 'PARQUET_CODEC', column: 'n' },
+    ],
+    [
+      'an offset of pages beyond its end',
+      makeParquetFile([1, 2], { change: claimOffset }),
+      { code: 'PARQUET_UNREADABLE' },
+    ],
   ])('fails its job for %s', async (_, bytes, expected) => {
-    expect(await failure(company, 'd.parquet', bytes)).toMatchObject({ ...expected, file: 'd.parquet' });
+    expect(await readFailure(company, 'd.parquet', bytes)).toMatchObject({ ...expected, file: 'd.parquet' });
   });
 
   it('is read, or fails its job with a known error, whichever byte is changed', async () => {
-    const bytes = fileOf('zstd-1.0');
+    const bytes = readFixture('zstd-1.0');
     for (let at = 5; at < bytes.length; at += Math.ceil(bytes.length / 12)) {
       const changed = bytes.slice();
       changed[at] = (changed[at] ?? 0) ^ 0x55;
-      const { status, error } = await read(company, 'e.parquet', changed);
+      const { status, error } = await readSource(company, 'e.parquet', changed);
       expect(['waiting_confirm', 'failed']).toContain(status);
       if (error) expect(error.code).toMatch(/^PARQUET_|^UNREADABLE_BYTES|^RECORD_TOO|^NUL_|^NO_/);
     }
   });
 
   it('cannot be analysed again with options for CSV', async () => {
-    const job = await read(company, 'f.parquet', aFile([1]));
+    const job = await readSource(company, 'f.parquet', makeParquetFile([1]));
     const path = `/v1/managed-tables/upload-jobs/${job._id}/analyze`;
     expect((await company.as.post(path, { json: { header: false } })).status).toBe(422);
   });
 });
 
-function encrypted(): Uint8Array {
-  const bytes = fileOf('types');
+function makeEncryptedFile(): Uint8Array {
+  const bytes = readFixture('types');
   bytes.set(new TextEncoder().encode('PARE'), bytes.length - 4);
   return bytes;
 }

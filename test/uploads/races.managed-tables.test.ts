@@ -2,21 +2,21 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFileOf, aStagedJob } from './staged.ts';
+import { createStagedJob, makeFileOf } from './staged.ts';
 import {
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliverAll,
-  finished,
-  inDatabase,
-  jobOf,
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  listTables,
   postFiles,
-  rowsOf,
-  sweep,
-  tablesOf,
-  upload,
-  waiting,
+  queryDatabase,
+  readJob,
+  readRows,
+  runSweep,
+  uploadFiles,
+  waitForAnalysis,
+  waitForEnd,
 } from './support.ts';
 
 /** A load has locked nothing yet: a rival here comes first, whole. */
@@ -32,7 +32,7 @@ beforeAll(async () => {
 let tableCount = 0;
 
 /** A table with the numbers from 0 below `count`. */
-async function aTableOf(count: number) {
+async function createNumberTable(count: number) {
   const id = await aTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
   const routes = tableRoutes(company.as, id);
   const rows = Array.from({ length: count }, (_, n) => ({ n }));
@@ -40,36 +40,36 @@ async function aTableOf(count: number) {
   return { id, routes };
 }
 
-const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
-const inTable = async (id: string) => (await rowsOf(company, id)).map(({ n }) => n as number);
+const makeNumbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
+const readNumbers = async (id: string) => (await readRows(company, id)).map(({ n }) => n as number);
 
 /** The table's number of rows is exact, and nothing is left of any load. */
-async function isWhole(id: string): Promise<void> {
-  const rows = await inTable(id);
+async function expectWholeTable(id: string): Promise<void> {
+  const rows = await readNumbers(id);
   expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(rows.length);
-  expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+  expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
 }
 
 describe('a reader of rows that are replaced', () => {
   it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, DROP_STAGING_TABLE, /COMMIT/])(
     'gets the old rows, without waiting, while the load reaches %s',
     async (statement) => {
-      const { id, routes } = await aTableOf(6);
-      const job = await aStagedJob(company, id, numbers(1000, 9), 'replace');
-      const read = async () => [(await routes.rows()).body, await inTable(id)];
+      const { id, routes } = await createNumberTable(6);
+      const job = await createStagedJob(company, id, makeNumbers(1000, 9), 'replace');
+      const read = async () => [(await routes.rows()).body, await readNumbers(id)];
       const { outcome } = await rivalBeforeStatement(company.id, statement, read);
       expect(await job.publish()).toBe('done');
-      expect(await outcome).toEqual([expect.objectContaining({ total: 6, quantity: 6 }), numbers(0, 6)]);
-      expect(await read()).toEqual([expect.objectContaining({ total: 9, quantity: 9 }), numbers(1000, 9)]);
-      await isWhole(id);
+      expect(await outcome).toEqual([expect.objectContaining({ total: 6, quantity: 6 }), makeNumbers(0, 6)]);
+      expect(await read()).toEqual([expect.objectContaining({ total: 9, quantity: 9 }), makeNumbers(1000, 9)]);
+      await expectWholeTable(id);
     },
   );
 });
 
 describe('two loads into one table', () => {
-  const A = numbers(1000, 50);
-  const B = numbers(2000, 50);
-  const OLD = numbers(0, 10);
+  const A = makeNumbers(1000, 50);
+  const B = makeNumbers(2000, 50);
+  const OLD = makeNumbers(0, 10);
   const loadedInto = (rows: number[], mode: string, loaded: number[]) =>
     mode === 'replace' ? loaded : [...rows, ...loaded];
   const keyOf = (mode: string) => (mode === 'upsert' ? ['n'] : []);
@@ -88,35 +88,35 @@ describe('two loads into one table', () => {
       ['the first is done before the second locks anything', SELECT_JOB_STATUS, true],
       ['the first waits for the second', DROP_STAGING_TABLE, false],
     ])('end as if one came after the other: %s', async (_order, statement, isFirstFirst) => {
-      const { id } = await aTableOf(OLD.length);
-      const one = await aStagedJob(company, id, A, first, keyOf(first));
-      const other = await aStagedJob(company, id, B, second, keyOf(second));
+      const { id } = await createNumberTable(OLD.length);
+      const one = await createStagedJob(company, id, A, first, keyOf(first));
+      const other = await createStagedJob(company, id, B, second, keyOf(second));
       const { outcome } = await rivalBeforeStatement(company.id, statement, one.publish);
       expect([await other.publish(), await outcome]).toEqual(['done', 'done']);
-      for (const { jobId } of [one, other]) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
-      expect(await inTable(id)).toEqual(
+      for (const { jobId } of [one, other]) expect(await readJob(company, jobId)).toMatchObject({ status: 'done' });
+      expect(await readNumbers(id)).toEqual(
         isFirstFirst
           ? loadedInto(loadedInto(OLD, first, A), second, B)
           : loadedInto(loadedInto(OLD, second, B), first, A),
       );
-      await isWhole(id);
+      await expectWholeTable(id);
     });
   });
 
   it('both succeed when their messages alternate', async () => {
-    const { id } = await aTableOf(OLD.length);
-    const queue = aHeldQueue();
-    const jobIds = [await upload(company, [aFileOf(A)], { ...queue, into: id })];
-    jobIds.push(await upload(company, [aFileOf(B)], { ...queue, into: id }));
-    await deliverAll(queue);
+    const { id } = await createNumberTable(OLD.length);
+    const queue = createHeldQueue();
+    const jobIds = [await uploadFiles(company, [makeFileOf(A)], { ...queue, into: id })];
+    jobIds.push(await uploadFiles(company, [makeFileOf(B)], { ...queue, into: id }));
+    await deliverAllMessages(queue);
     for (const jobId of jobIds) {
-      const { columns } = (await jobOf(company, jobId)).inferred_schema;
-      expect((await confirm(company, jobId, { columns }, queue)).status).toBe(200);
+      const { columns } = (await readJob(company, jobId)).inferred_schema;
+      expect((await confirmJob(company, jobId, { columns }, queue)).status).toBe(200);
     }
-    await deliverAll(queue);
-    for (const jobId of jobIds) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
-    expect(await inTable(id)).toEqual([...OLD, ...A, ...B]);
-    await isWhole(id);
+    await deliverAllMessages(queue);
+    for (const jobId of jobIds) expect(await readJob(company, jobId)).toMatchObject({ status: 'done' });
+    expect(await readNumbers(id)).toEqual([...OLD, ...A, ...B]);
+    await expectWholeTable(id);
   });
 });
 
@@ -124,75 +124,75 @@ describe('a load that another delivery of its message publishes first', () => {
   it.each([['append'], ['replace'], ['upsert', 'n']])(
     'does nothing more in the mode %s, and leaves each row once',
     async (mode, ...key) => {
-      const { id } = await aTableOf(3);
-      const job = await aStagedJob(company, id, [10, 11], mode, key);
+      const { id } = await createNumberTable(3);
+      const job = await createStagedJob(company, id, [10, 11], mode, key);
       const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
       expect(await job.publish()).toBe('done');
       expect(await outcome).toBe('done');
-      expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', error: null });
-      expect(await inTable(id)).toEqual(mode === 'replace' ? [10, 11] : [0, 1, 2, 10, 11]);
-      await isWhole(id);
+      expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done', error: null });
+      expect(await readNumbers(id)).toEqual(mode === 'replace' ? [10, 11] : [0, 1, 2, 10, 11]);
+      await expectWholeTable(id);
     },
   );
 });
 
 describe('a load that has locked its job', () => {
   it('keeps another delivery of its message waiting until its rows are in the table', async () => {
-    const { id } = await aTableOf(3);
-    const job = await aStagedJob(company, id, [10, 11], 'append');
+    const { id } = await createNumberTable(3);
+    const job = await createStagedJob(company, id, [10, 11], 'append');
     const { outcome } = await rivalBeforeStatement(company.id, /FROM console\.managed_tables/, job.publish);
     expect(await job.publish()).toBe('done');
     expect(await outcome).toBe('done');
-    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', error: null });
-    expect(await inTable(id)).toEqual([0, 1, 2, 10, 11]);
-    await isWhole(id);
+    expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done', error: null });
+    expect(await readNumbers(id)).toEqual([0, 1, 2, 10, 11]);
+    await expectWholeTable(id);
   });
 
   it('fails when the columns of its table differ from those that were confirmed', async () => {
-    const { id } = await aTableOf(3);
-    const job = await aStagedJob(company, id, [10, 11], 'append');
+    const { id } = await createNumberTable(3);
+    const job = await createStagedJob(company, id, [10, 11], 'append');
     // Routes refuse to change a table under a load: somebody has worked by hand, or restored a backup.
-    await inDatabase(company, (database) =>
+    await queryDatabase(company, (database) =>
       database.query(
         `UPDATE console.managed_tables SET columns = replace(columns::text, 'integer', 'decimal')::json WHERE id = $1`,
         [id],
       ),
     );
     await job.publish();
-    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    expect(await readJob(company, job.jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
   });
 });
 
 describe('an upload job that has waited too long for its confirmation', () => {
   it('goes on when it is confirmed just before the sweep expires it', async () => {
-    const queue = aHeldQueue();
-    const { id } = await aTableOf(1);
-    const jobId = await upload(company, [aFileOf([7])], { ...queue, into: id });
-    await deliverAll(queue);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    await inDatabase(company, (database) =>
+    const queue = createHeldQueue();
+    const { id } = await createNumberTable(1);
+    const jobId = await uploadFiles(company, [makeFileOf([7])], { ...queue, into: id });
+    await deliverAllMessages(queue);
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
+    await queryDatabase(company, (database) =>
       database.query(`UPDATE console.upload_jobs SET updated_at = updated_at - interval '2 days' WHERE id = $1`, [
         jobId,
       ]),
     );
     const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, () =>
-      confirm(company, jobId, { columns }, queue),
+      confirmJob(company, jobId, { columns }, queue),
     );
-    await sweep(queue, 2 * 60_000);
+    await runSweep(queue, 2 * 60_000);
     expect((await outcome).status).toBe(200);
-    await deliverAll(queue);
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'done', error: null });
-    expect(await inTable(id)).toEqual([0, 7]);
+    await deliverAllMessages(queue);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'done', error: null });
+    expect(await readNumbers(id)).toEqual([0, 7]);
   });
 });
 
 describe('a load beside manual changes of the same table', () => {
-  const LOADED = numbers(1000, 20);
+  const LOADED = makeNumbers(1000, 20);
 
   async function changedAt(statement: RegExp, mode: string) {
-    const { id, routes } = await aTableOf(4);
-    const [zero, one] = await rowsOf(company, id);
-    const job = await aStagedJob(company, id, LOADED, mode);
+    const { id, routes } = await createNumberTable(4);
+    const [zero, one] = await readRows(company, id);
+    const job = await createStagedJob(company, id, LOADED, mode);
     const { outcome } = await rivalBeforeStatement(company.id, statement, async () => [
       (await routes.updateRow(zero?.id as string, { n: 99 })).status,
       (await routes.deleteRow(one?.id as string)).status,
@@ -200,9 +200,9 @@ describe('a load beside manual changes of the same table', () => {
     ]);
     expect(await job.publish()).toBe('done');
     const statuses = await outcome;
-    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done' });
-    await isWhole(id);
-    return { statuses, rows: await inTable(id) };
+    expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done' });
+    await expectWholeTable(id);
+    return { statuses, rows: await readNumbers(id) };
   }
 
   it('is done after changes that come before its locks', async () => {
@@ -231,53 +231,53 @@ describe('an upload into a table', () => {
   it.each(changes)(
     'starts with the changed table, or is refused, when the table is %s just before',
     async (what, change) => {
-      const { id, routes } = await aTableOf(3);
+      const { id, routes } = await createNumberTable(3);
       const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
-      const started = await postFiles(company, [aFileOf([10, 11])], { into: id });
+      const started = await postFiles(company, [makeFileOf([10, 11])], { into: id });
       expect((await outcome).status).toBe(what === 'deleted' ? 204 : 200);
       if (what === 'deleted') return expect(started.status).toBe(404);
-      const { inferred_schema: schema } = await waiting(company, started.body.job_id);
-      await confirm(company, started.body.job_id, { columns: schema.columns });
-      expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
-      expect(await inTable(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
+      const { inferred_schema: schema } = await waitForAnalysis(company, started.body.job_id);
+      await confirmJob(company, started.body.job_id, { columns: schema.columns });
+      expect(await waitForEnd(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
+      expect(await readNumbers(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
       expect((await routes.get()).body.display_name).toBe(
         what === 'renamed' ? `outra_${tableCount}` : `corrida_${tableCount}`,
       );
-      await isWhole(id);
+      await expectWholeTable(id);
     },
   );
 
   it.each(changes)('keeps the table from being %s once it has begun', async (_what, change) => {
-    const { id, routes } = await aTableOf(3);
+    const { id, routes } = await createNumberTable(3);
     const inserting = /INSERT INTO console\.upload_jobs/;
     const { outcome } = await rivalBeforeStatement(company.id, inserting, () => change(routes));
-    const started = await postFiles(company, [aFileOf([10, 11])], { into: id });
+    const started = await postFiles(company, [makeFileOf([10, 11])], { into: id });
     expect([started.status, (await outcome).status]).toEqual([201, 409]);
-    expect(await inTable(id)).toEqual([0, 1, 2]);
-    await waiting(company, started.body.job_id);
-    await cancel(company, started.body.job_id);
+    expect(await readNumbers(id)).toEqual([0, 1, 2]);
+    await waitForAnalysis(company, started.body.job_id);
+    await cancelJob(company, started.body.job_id);
   });
 });
 
 describe('the analysis of an upload', () => {
   it('stays cancelled when it is cancelled just before its end', async () => {
-    const queue = aHeldQueue();
-    const jobId = await upload(company, [aFileOf([1, 2])], queue);
-    const cancelling = () => cancel(company, jobId);
+    const queue = createHeldQueue();
+    const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
+    const cancelling = () => cancelJob(company, jobId);
     const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'waiting_confirm'/, cancelling);
-    await deliverAll(queue);
+    await deliverAllMessages(queue);
     await outcome;
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
   });
 });
 
 describe('the confirmation of an upload job', () => {
   const aWaitingJob = async () => {
-    const queue = aHeldQueue();
-    const jobId = await upload(company, [aFileOf([1, 2])], queue);
-    await deliverAll(queue);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    return (display_name: string) => confirm(company, jobId, { display_name, columns }, queue);
+    const queue = createHeldQueue();
+    const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
+    await deliverAllMessages(queue);
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
+    return (display_name: string) => confirmJob(company, jobId, { display_name, columns }, queue);
   };
   const confirming = /SET status = 'inserting'/;
 

@@ -1,22 +1,22 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, cancel, jobOf, postFiles, storedFiles, waiting } from './support.ts';
+import { cancelJob, listStoredFiles, makeFile, postFiles, readJob, waitForAnalysis } from './support.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const BOUNDARY = 'a-boundary';
 const encoder = new TextEncoder();
 
-const partHead = (filename: string) =>
+const formatPartHead = (filename: string) =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="${filename}"\r\nContent-Type: text/csv\r\n\r\n`;
 
 /** A body of one file of `bytes` bytes, made as it is read. */
-function streamed(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOUNDARY}--\r\n` } = {}): ReadableStream {
+function streamForm(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOUNDARY}--\r\n` } = {}): ReadableStream {
   const block = encoder.encode('1234567,abcdefg\n'.repeat(4096));
   let left = bytes;
   return new ReadableStream({
     type: 'bytes',
-    start: (controller) => controller.enqueue(encoder.encode(partHead(filename))),
+    start: (controller) => controller.enqueue(encoder.encode(formatPartHead(filename))),
     pull(controller) {
       if (left > 0) {
         controller.enqueue(block.slice(0, Math.min(left, block.length)));
@@ -43,14 +43,17 @@ describe('the upload route', () => {
     });
 
   async function leavesNothing(): Promise<void> {
-    expect(await storedFiles(company)).toEqual([]);
+    expect(await listStoredFiles(company)).toEqual([]);
     expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body).toEqual({ records: [] });
   }
 
   it.each(['notas.pdf', 'dados.csv.exe', 'csv', 'sem-extensao', '.csv.txt'])(
     'refuses a file called %s',
     async (name) => {
-      const { status, body } = await postFiles(company, [aFile('boa.csv', 'a,b\n1,2\n'), aFile(name, 'a,b\n1,2\n')]);
+      const { status, body } = await postFiles(company, [
+        makeFile('boa.csv', 'a,b\n1,2\n'),
+        makeFile(name, 'a,b\n1,2\n'),
+      ]);
       expect({ status, ...body }).toMatchObject({
         status: 422,
         error_code: 'UPLOAD_FILE_TYPE',
@@ -65,13 +68,13 @@ describe('the upload route', () => {
     const { status, body } = await postFiles(company, []);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_NO_FILES' });
     // What a browser sends when nobody chose a file.
-    const unchosen = await post(`${partHead('')}\r\n--${BOUNDARY}--\r\n`);
+    const unchosen = await post(`${formatPartHead('')}\r\n--${BOUNDARY}--\r\n`);
     expect(unchosen.body.error_code).toBe('UPLOAD_NO_FILES');
     await leavesNothing();
   });
 
   it('refuses more than ten files', async () => {
-    const files = Array.from({ length: 11 }, (_, index) => aFile(`${index}.csv`, 'a,b\n1,2\n'));
+    const files = Array.from({ length: 11 }, (_, index) => makeFile(`${index}.csv`, 'a,b\n1,2\n'));
     const { status, body } = await postFiles(company, files);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_TOO_MANY_FILES' });
     await leavesNothing();
@@ -83,20 +86,20 @@ describe('the upload route', () => {
     ['is missing', undefined],
   ])('refuses more than 100 MiB by the bytes that arrive when Content-Length %s', async (_, length) => {
     const headers = length === undefined ? undefined : { 'content-length': length };
-    const { status, body } = await post(streamed(100 * MEBIBYTE + 1), headers);
+    const { status, body } = await post(streamForm(100 * MEBIBYTE + 1), headers);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
     await leavesNothing();
   });
 
   it('refuses files that exceed 100 MiB together', async () => {
     const half = new Uint8Array(51 * MEBIBYTE).fill(97);
-    const { status, body } = await postFiles(company, [aFile('a.csv', half), aFile('b.csv', half)]);
+    const { status, body } = await postFiles(company, [makeFile('a.csv', half), makeFile('b.csv', half)]);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
     await leavesNothing();
   });
 
   it.each([
-    ['inside a file', streamed(9 * MEBIBYTE, { end: '' })],
+    ['inside a file', streamForm(9 * MEBIBYTE, { end: '' })],
     ['inside a header', `--${BOUNDARY}\r\nContent-Disposition: form-data; na`],
     ['before its first byte', ''],
   ])('refuses a body that is cut off %s', async (_, body) => {
@@ -122,32 +125,32 @@ describe('the upload route', () => {
     [8 * MEBIBYTE + 16, ['0/0', '0/1']],
     [16 * MEBIBYTE, ['0/0', '0/1']],
   ])('stores and reads a file of %i bytes in pieces of 8 MiB', async (bytes, pieces) => {
-    const { status, body } = await post(streamed(bytes));
+    const { status, body } = await post(streamForm(bytes));
     expect(status).toBe(201);
     const folder = `uploads/${company.id}/${body.job_id}/`;
-    expect(await storedFiles(company)).toEqual(pieces.map((piece) => `${folder}${piece}`));
-    const job = await waiting(company, body.job_id);
+    expect(await listStoredFiles(company)).toEqual(pieces.map((piece) => `${folder}${piece}`));
+    const job = await waitForAnalysis(company, body.job_id);
     // Lines of 16 bytes, the first of which is no header.
     expect(job).toMatchObject({ files: [{ size_bytes: bytes, storage_path: `${folder}0` }], error: null });
     expect(job.inferred_schema.total_row_count_estimate).toBe(bytes / 16);
-    await cancel(company, body.job_id);
-    await env.FILES.delete(await storedFiles(company));
+    await cancelJob(company, body.job_id);
+    await env.FILES.delete(await listStoredFiles(company));
   });
 
   it('reports a missing database before a wrong file type', async () => {
     const unprovisioned = await aCompany();
-    const { status, body } = await postFiles(unprovisioned, [aFile('notas.pdf', 'x')]);
+    const { status, body } = await postFiles(unprovisioned, [makeFile('notas.pdf', 'x')]);
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' });
   });
 
   it('accepts ten files with unsafe names, and stores each under a number', async () => {
     const names = ['../../x.csv', 'C:\\a\\y.CSV', 'a\u0001b.csv', '数据.csv', `${'n'.repeat(1000)}.csv`, 'a"b.csv'];
     const files = [...names, '7.csv', '8.csv', '9.csv', '10.csv'].map((name) =>
-      aFile(name, 'a,b\n1,2\n', 'text/csv; x'),
+      makeFile(name, 'a,b\n1,2\n', 'text/csv; x'),
     );
     const { status, body } = await postFiles(company, files);
     expect({ status, job: body.status }).toEqual({ status: 201, job: 'queued' });
-    const job = await jobOf(company, body.job_id);
+    const job = await readJob(company, body.job_id);
     expect(job.files.map((file: { original_name: string }) => file.original_name).slice(0, 6)).toEqual([
       'x.csv',
       'y.CSV',
@@ -161,6 +164,6 @@ describe('the upload route', () => {
       mime_type: 'text/csv',
       storage_path: `uploads/${company.id}/${job._id}/0`,
     });
-    expect(await storedFiles(company)).toHaveLength(10);
+    expect(await listStoredFiles(company)).toHaveLength(10);
   });
 });

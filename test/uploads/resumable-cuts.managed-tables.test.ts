@@ -9,14 +9,14 @@ import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { appendBytes } from '../../src/modules/uploads/resumable.ts';
 import * as uploads from '../../src/modules/uploads/resumable-store.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
-import { type Random, randomBy } from '../support/random.ts';
+import { createRandomChoices, type Random } from '../support/random.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { arriving, bytesOfJob, csvOf, PIECE, sameBytes } from './tus.ts';
+import { areEqual, makeCsvBytes, PIECE, readJobBytes, streamSlowly } from './tus.ts';
 
 const COUNT = inject('randomUploads');
 const SENDER = 'a'.repeat(24);
 /** What everything is sent of. */
-const FILE_BYTES = csvOf(3 * PIECE, 11);
+const FILE_BYTES = makeCsvBytes(3 * PIECE, 11);
 
 describe('resumable uploads whose client, network, Worker, store and database fail at random', () => {
   let company: Company;
@@ -82,7 +82,7 @@ describe('resumable uploads whose client, network, Worker, store and database fa
       const seed = inject('seed');
       const failed: string[] = [];
       for (let number = 0; number < COUNT; number += 1) {
-        const random = randomBy(seed + number);
+        const random = createRandomChoices(seed + number);
         const length =
           1 +
           (random.chance(0.94)
@@ -92,7 +92,7 @@ describe('resumable uploads whose client, network, Worker, store and database fa
         const bytes = FILE_BYTES.subarray(from, from + length);
         const id = await begin(length);
         await uploadAll(id, bytes, random);
-        if (!sameBytes(await bytesOfJob(company, id), bytes)) failed.push(`seed ${seed + number}, ${length} bytes`);
+        if (!areEqual(await readJobBytes(company, id), bytes)) failed.push(`seed ${seed + number}, ${length} bytes`);
         // What is left is what the job needs.
         const { objects } = await env.FILES.list({ prefix: `uploads/${company.id}/${id}/` });
         await env.FILES.delete(objects.map(({ key }) => key));
@@ -142,7 +142,7 @@ describe('resumable uploads whose client, network, Worker, store and database fa
     const troubledAt = random.upTo(part.length);
     let isKilled = false;
     const body = () =>
-      arriving(part, {
+      streamSlowly(part, {
         chunk,
         ...(cutAfter !== undefined && { cutAfter }),
         before: async (at) => {

@@ -2,31 +2,31 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
-import { finishWhole } from '../../src/modules/uploads/resumable.ts';
+import { finishCompleteUploads } from '../../src/modules/uploads/resumable.ts';
 import { arnOf } from '../contract/ways/way.ts';
 import { aTable, column } from '../managed-tables/support.ts';
-import { resetClock, standAt } from '../support/clock.ts';
-import { principalsOf } from '../support/principals.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
+import { createPrincipals } from '../support/principals.ts';
 import { allow, must } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aHeldQueue, deliverAll, inDatabase, jobOf, storedFiles, sweep } from './support.ts';
+import { createHeldQueue, deliverAllMessages, listStoredFiles, queryDatabase, readJob, runSweep } from './support.ts';
 import {
-  arriving,
-  begin,
+  areEqual,
   beginUpload,
-  bytesOfJob,
-  csvOf,
-  end,
-  idOf,
-  look,
-  offsetIn,
+  deleteUpload,
+  makeCsvBytes,
   PIECE,
-  sameBytes,
-  send,
+  parseOffset,
+  parseUploadId,
+  readJobBytes,
+  readOffset,
+  requestUpload,
+  sendPart,
+  streamSlowly,
 } from './tus.ts';
 
-const heldQueueEnv = () => aHeldQueue().env as never;
+const heldQueueEnv = () => createHeldQueue().env as never;
 const HOUR = 3_600_000;
 
 let company: Company;
@@ -34,14 +34,17 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-const own = async (path: string) => (await storedFiles(company)).filter((key) => key.includes(idOf(path)));
-const sql = (text: string) => inDatabase(company, (database) => database.execute(text));
+const listOwnFiles = async (path: string) =>
+  (await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)));
+const runSql = (text: string) => queryDatabase(company, (database) => database.execute(text));
 /** As if ten seconds had passed. */
 const endLease = (path: string) =>
-  sql(`UPDATE console.resumable_uploads SET writer_until = now() - interval '1 s' WHERE id = '${idOf(path)}'`);
+  runSql(
+    `UPDATE console.resumable_uploads SET writer_until = now() - interval '1 s' WHERE id = '${parseUploadId(path)}'`,
+  );
 
 /** The bucket of files, which does something in the place of a call. */
-const filesThat = (instead: {
+const createFilesBucket = (instead: {
   put?: (put: () => Promise<unknown>) => Promise<unknown>;
   get?: () => Promise<never>;
 }) => ({
@@ -55,94 +58,94 @@ const filesThat = (instead: {
       return instead.put ? instead.put(put) : put();
     },
   },
-  ...aHeldQueue().env,
+  ...createHeldQueue().env,
 });
 
 describe('two requests at once for one resumable upload', () => {
   it('do not both write: one adds its bytes, and the other is refused', async () => {
-    const bytes = csvOf(PIECE + 1_000);
+    const bytes = makeCsvBytes(PIECE + 1_000);
     const path = await beginUpload(company.as, bytes.length);
     const refused: number[] = [];
-    const sent = await send(
+    const sent = await sendPart(
       company.as,
       path,
       0,
-      arriving(bytes, {
+      streamSlowly(bytes, {
         chunk: PIECE / 2,
         before: async (at) => {
           if (at === 0) return;
           // What came so far is in no piece yet; then one is there.
-          refused.push((await send(company.as, path, 0, csvOf(10, 1))).status);
-          refused.push((await send(company.as, path, PIECE, csvOf(10, 1))).status);
+          refused.push((await sendPart(company.as, path, 0, makeCsvBytes(10, 1))).status);
+          refused.push((await sendPart(company.as, path, PIECE, makeCsvBytes(10, 1))).status);
         },
       }),
       { env: heldQueueEnv() },
     );
     expect(sent.status).toBe(204);
     expect(refused.slice(0, 4)).toEqual([423, 409, 409, 423]);
-    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
   it('do not mix their bytes when the first one loses its lease and then wakes up late', async () => {
-    const [late, bytes] = [csvOf(PIECE + 10, 1), csvOf(PIECE + 10, 2)];
+    const [late, bytes] = [makeCsvBytes(PIECE + 10, 1), makeCsvBytes(PIECE + 10, 2)];
     const path = await beginUpload(company.as, bytes.length);
-    const FILES = filesThat({
+    const FILES = createFilesBucket({
       put: async (put) => {
         await endLease(path);
-        expect((await send(company.as, path, 0, arriving(bytes), { env: heldQueueEnv() })).status).toBe(204);
+        expect((await sendPart(company.as, path, 0, streamSlowly(bytes), { env: heldQueueEnv() })).status).toBe(204);
         return put();
       },
     });
-    const refused = await send(company.as, path, 0, arriving(late), { env: FILES as never });
+    const refused = await sendPart(company.as, path, 0, streamSlowly(late), { env: FILES as never });
     expect([refused.status, refused.body.error_code]).toEqual([423, 'UPLOAD_LOCKED']);
-    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
-    expect(await own(path)).toHaveLength(2);
+    expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
+    expect(await listOwnFiles(path)).toHaveLength(2);
   });
 
   it('do not mix their bytes when the first one loses its lease and then ends late', async () => {
-    const [late, bytes] = [csvOf(20, 1), csvOf(30, 2)];
+    const [late, bytes] = [makeCsvBytes(20, 1), makeCsvBytes(30, 2)];
     const path = await beginUpload(company.as, bytes.length);
-    const body = arriving(late, {
+    const body = streamSlowly(late, {
       chunk: 10,
       before: async (at) => {
         if (at !== 10) return;
         await endLease(path);
-        await send(company.as, path, 0, bytes.subarray(0, 15));
+        await sendPart(company.as, path, 0, bytes.subarray(0, 15));
       },
     });
-    expect((await send(company.as, path, 0, body)).status).toBe(423);
-    expect(offsetIn(await look(company.as, path))).toBe(15);
-    await send(company.as, path, 15, bytes.subarray(15), { env: heldQueueEnv() });
-    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    expect((await sendPart(company.as, path, 0, body)).status).toBe(423);
+    expect(parseOffset(await readOffset(company.as, path))).toBe(15);
+    await sendPart(company.as, path, 15, bytes.subarray(15), { env: heldQueueEnv() });
+    expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
   it('let the first one continue after its lease expired, if no other has written', async () => {
-    const bytes = csvOf(PIECE + 10);
+    const bytes = makeCsvBytes(PIECE + 10);
     const path = await beginUpload(company.as, bytes.length);
-    const body = arriving(bytes, { chunk: PIECE, before: () => endLease(path).then(() => {}) });
-    expect((await send(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
-    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    const body = streamSlowly(bytes, { chunk: PIECE, before: () => endLease(path).then(() => {}) });
+    expect((await sendPart(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
+    expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
   it('keep the second one out while bytes of the first still arrive slowly', async () => {
     const path = await beginUpload(company.as, 30);
     let refused = 0;
     try {
-      const body = arriving(csvOf(30), {
+      const body = streamSlowly(makeCsvBytes(30), {
         chunk: 10,
         before: async (at) => {
           if (at === 10) {
             await endLease(path);
-            standAt(Date.now() + 4_000);
+            stopClockAt(Date.now() + 4_000);
           }
           if (at === 20) {
             // The chunk before was taken by now, and said that somebody is there.
             await expect.poll(() => isLeased(path)).toBe(true);
-            refused = (await send(company.as, path, 0, csvOf(5))).status;
+            refused = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
           }
         },
       });
-      expect((await send(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
+      expect((await sendPart(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
     } finally {
       resetClock();
     }
@@ -150,75 +153,77 @@ describe('two requests at once for one resumable upload', () => {
   });
 
   const isLeased = (path: string) =>
-    inDatabase(company, async (database) => {
+    queryDatabase(company, async (database) => {
       const rows = await database.query(
-        `SELECT FROM console.resumable_uploads WHERE id = '${idOf(path)}' AND writer_until > now()`,
+        `SELECT FROM console.resumable_uploads WHERE id = '${parseUploadId(path)}' AND writer_until > now()`,
       );
       return rows.length === 1;
     });
 });
 
 describe('a resumable upload whose object store is down', () => {
-  const away = filesThat({ put: () => Promise.reject(new Error('R2 is away')) });
+  const away = createFilesBucket({ put: () => Promise.reject(new Error('R2 is away')) });
 
   it('continues at the offset that HEAD answers', async () => {
-    const bytes = csvOf(2 * PIECE + 10);
+    const bytes = makeCsvBytes(2 * PIECE + 10);
     const path = await beginUpload(company.as, bytes.length);
-    await send(company.as, path, 0, bytes.subarray(0, 10));
+    await sendPart(company.as, path, 0, bytes.subarray(0, 10));
     let puts = 0;
-    const once = filesThat({ put: (put) => (puts++ === 1 ? Promise.reject(new Error('R2 is away')) : put()) });
-    const failed = await send(company.as, path, 10, arriving(bytes.subarray(10)), { env: once as never });
+    const once = createFilesBucket({ put: (put) => (puts++ === 1 ? Promise.reject(new Error('R2 is away')) : put()) });
+    const failed = await sendPart(company.as, path, 10, streamSlowly(bytes.subarray(10)), { env: once as never });
     expect([failed.status, failed.body.error_code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
-    expect(offsetIn(await look(company.as, path))).toBe(PIECE);
-    const unread = filesThat({ get: () => Promise.reject(new Error('R2 is away')) });
+    expect(parseOffset(await readOffset(company.as, path))).toBe(PIECE);
+    const unread = createFilesBucket({ get: () => Promise.reject(new Error('R2 is away')) });
     const short = await beginUpload(company.as, 20);
-    await send(company.as, short, 0, bytes.subarray(0, 10));
-    expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: unread as never })).status).toBe(503);
-    expect((await send(company.as, short, 10, bytes.subarray(10, 20), { env: heldQueueEnv() })).status).toBe(204);
-    await send(company.as, path, PIECE, arriving(bytes.subarray(PIECE)), { env: heldQueueEnv() });
-    expect(sameBytes(await bytesOfJob(company, idOf(path)), bytes)).toBe(true);
+    await sendPart(company.as, short, 0, bytes.subarray(0, 10));
+    expect((await sendPart(company.as, short, 10, bytes.subarray(10, 20), { env: unread as never })).status).toBe(503);
+    expect((await sendPart(company.as, short, 10, bytes.subarray(10, 20), { env: heldQueueEnv() })).status).toBe(204);
+    await sendPart(company.as, path, PIECE, streamSlowly(bytes.subarray(PIECE)), { env: heldQueueEnv() });
+    expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
   it('is begun without its first bytes, and takes them later', async () => {
-    const answer = await begin(company.as, 10, { body: csvOf(10), env: away as never });
-    expect([answer.status, offsetIn(answer)]).toEqual([201, 0]);
+    const answer = await requestUpload(company.as, 10, { body: makeCsvBytes(10), env: away as never });
+    expect([answer.status, parseOffset(answer)]).toEqual([201, 0]);
     const path = answer.headers.get('location') as string;
-    expect((await send(company.as, path, 0, csvOf(10), { env: heldQueueEnv() })).status).toBe(204);
+    expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: heldQueueEnv() })).status).toBe(204);
   });
 });
 
 describe('a resumable upload that is deleted', () => {
   it('refuses a request that is still sending, and keeps none of its bytes', async () => {
     const path = await beginUpload(company.as, 2 * PIECE);
-    const files = filesThat({
+    const files = createFilesBucket({
       put: async (put) => {
-        expect((await end(company.as, path)).status).toBe(204);
+        expect((await deleteUpload(company.as, path)).status).toBe(204);
         return put();
       },
     });
-    const refused = await send(company.as, path, 0, arriving(csvOf(2 * PIECE)), { env: files as never });
+    const refused = await sendPart(company.as, path, 0, streamSlowly(makeCsvBytes(2 * PIECE)), { env: files as never });
     expect(refused.status).toBe(404);
-    expect(await own(path)).toEqual([]);
+    expect(await listOwnFiles(path)).toEqual([]);
   });
 
   it('keeps its bytes when its job was created just before', async () => {
     const path = await beginUpload(company.as, 10);
     const { outcome } = await rivalBeforeStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
-      send(company.as, path, 0, csvOf(10), { env: heldQueueEnv() }),
+      sendPart(company.as, path, 0, makeCsvBytes(10), { env: heldQueueEnv() }),
     );
-    expect((await end(company.as, path)).status).toBe(204);
+    expect((await deleteUpload(company.as, path)).status).toBe(204);
     expect((await outcome).status).toBe(204);
-    expect((await bytesOfJob(company, idOf(path))).length).toBe(10);
+    expect((await readJobBytes(company, parseUploadId(path))).length).toBe(10);
   });
 
   it('makes no job when it was deleted just before its last byte was stored', async () => {
     const path = await beginUpload(company.as, 10);
-    const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, () => end(company.as, path));
-    const queue = aHeldQueue();
-    expect((await send(company.as, path, 0, csvOf(10), { env: queue.env as never })).status).toBe(404);
+    const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, () =>
+      deleteUpload(company.as, path),
+    );
+    const queue = createHeldQueue();
+    expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: queue.env as never })).status).toBe(404);
     expect((await outcome).status).toBe(204);
     expect(queue.messages).toEqual([]);
-    expect((await company.as.get(`/v1/managed-tables/upload-jobs/${idOf(path)}`)).status).toBe(404);
+    expect((await company.as.get(`/v1/managed-tables/upload-jobs/${parseUploadId(path)}`)).status).toBe(404);
   });
 });
 
@@ -227,16 +232,16 @@ describe('a complete resumable upload whose job was not created', () => {
   async function aWholeOne(length = 10): Promise<string> {
     const path = await beginUpload(company.as, length);
     const JOBS = { send: () => Promise.reject(new Error('the isolate dies')) };
-    await send(company.as, path, 0, csvOf(length), { env: { JOBS } as never });
-    await sql(`UPDATE console.resumable_uploads SET is_finished = false WHERE id = '${idOf(path)}'`);
-    await sql(`DELETE FROM console.upload_jobs WHERE id = '${idOf(path)}'`);
+    await sendPart(company.as, path, 0, makeCsvBytes(length), { env: { JOBS } as never });
+    await runSql(`UPDATE console.resumable_uploads SET is_finished = false WHERE id = '${parseUploadId(path)}'`);
+    await runSql(`DELETE FROM console.upload_jobs WHERE id = '${parseUploadId(path)}'`);
     return path;
   }
 
   /** As a sweep does. @returns how many */
   async function makeJobs(): Promise<number> {
     const origin = {
-      env: { ...env, ...aHeldQueue().env } as never,
+      env: { ...env, ...createHeldQueue().env } as never,
       waitUntil: () => {},
       correlationId: 'test',
       baseUrl: '',
@@ -244,7 +249,7 @@ describe('a complete resumable upload whose job was not created', () => {
     };
     const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
     try {
-      return await finishWhole(context, await requireDatabase(context), 10);
+      return await finishCompleteUploads(context, await requireDatabase(context), 10);
     } finally {
       await close();
     }
@@ -252,86 +257,98 @@ describe('a complete resumable upload whose job was not created', () => {
 
   it('has its job created by the next HEAD request', async () => {
     const path = await aWholeOne();
-    const queue = aHeldQueue();
-    const answer = await look(company.as, path, { env: queue.env as never });
-    expect(answer.headers.get('content-location')).toContain(idOf(path));
+    const queue = createHeldQueue();
+    const answer = await readOffset(company.as, path, { env: queue.env as never });
+    expect(answer.headers.get('content-location')).toContain(parseUploadId(path));
     expect(queue.messages).toHaveLength(1);
   });
 
   it('has its job created by the sweep', async () => {
     const path = await aWholeOne();
-    const queue = aHeldQueue();
-    await sweep(queue, 120_000);
-    expect(queue.messages.filter((message) => 'jobId' in message && message.jobId === idOf(path))).toHaveLength(1);
-    expect((await jobOf(company, idOf(path))).status).toBe('queued');
+    const queue = createHeldQueue();
+    await runSweep(queue, 120_000);
+    expect(
+      queue.messages.filter((message) => 'jobId' in message && message.jobId === parseUploadId(path)),
+    ).toHaveLength(1);
+    expect((await readJob(company, parseUploadId(path))).status).toBe('queued');
   });
 
   it('has one job when two requests create it at once', async () => {
     const path = await aWholeOne();
-    const queue = aHeldQueue();
-    const ask = () => look(company.as, path, { env: queue.env as never });
+    const queue = createHeldQueue();
+    const ask = () => readOffset(company.as, path, { env: queue.env as never });
     const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, ask);
     const answers = [await ask(), await outcome];
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    for (const { headers } of answers) expect(headers.get('content-location')).toContain(idOf(path));
+    for (const { headers } of answers) expect(headers.get('content-location')).toContain(parseUploadId(path));
     expect(queue.messages).toHaveLength(1);
   });
 
   it('keeps its files while bytes still come, even if it was begun more than a day ago', async () => {
     const path = await beginUpload(company.as, 10);
     // It was begun more than a day ago when the sweep runs, with a byte of late.
-    await send(company.as, path, 0, csvOf(9), { env: heldQueueEnv() });
-    await sql(`UPDATE console.resumable_uploads SET updated_at = now() + interval '23 h' WHERE id = '${idOf(path)}'`);
-    await sweep(aHeldQueue(), 24 * HOUR + 120_000);
-    expect(await own(path)).not.toEqual([]);
+    await sendPart(company.as, path, 0, makeCsvBytes(9), { env: heldQueueEnv() });
+    await runSql(
+      `UPDATE console.resumable_uploads SET updated_at = now() + interval '23 h' WHERE id = '${parseUploadId(path)}'`,
+    );
+    await runSweep(createHeldQueue(), 24 * HOUR + 120_000);
+    expect(await listOwnFiles(path)).not.toEqual([]);
   });
 
   it('keeps its files when its job is created while the sweep deletes files', async () => {
     const path = await aWholeOne();
     // Begun more than a day ago, with a byte of late, and one that is still to come.
     const late = `updated_at = now() + interval '23 h', received = received - 1`;
-    await sql(`UPDATE console.resumable_uploads SET ${late} WHERE id = '${idOf(path)}'`);
+    await runSql(`UPDATE console.resumable_uploads SET ${late} WHERE id = '${parseUploadId(path)}'`);
     const { outcome } = await rivalBeforeStatement(
       company.id,
       /FROM console\.upload_jobs WHERE company_id = \$1 AND id = ANY/,
       async () => {
-        await sql(`UPDATE console.resumable_uploads SET received = received + 1 WHERE id = '${idOf(path)}'`);
+        await runSql(
+          `UPDATE console.resumable_uploads SET received = received + 1 WHERE id = '${parseUploadId(path)}'`,
+        );
         return makeJobs();
       },
     );
-    await sweep(aHeldQueue(), 24 * HOUR + 120_000);
+    await runSweep(createHeldQueue(), 24 * HOUR + 120_000);
     expect(await outcome).toBe(1);
-    expect((await bytesOfJob(company, idOf(path))).length).toBe(10);
+    expect((await readJobBytes(company, parseUploadId(path))).length).toBe(10);
   });
 
   it('fails its job when its table or a column of its key is gone', async () => {
     const tableId = await aTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
-    const queue = aHeldQueue();
+    const queue = createHeldQueue();
     const sending = { env: queue.env as never };
     const keyed = await beginUpload(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
     const plain = await beginUpload(company.as, 10, { said: { table_id: tableId } });
-    await sql(
+    await runSql(
       `UPDATE console.managed_tables SET columns = (SELECT jsonb_agg(c) FROM jsonb_array_elements(columns) AS c WHERE c->>'name' <> 'nome') WHERE id = '${tableId}'`,
     );
-    expect((await send(company.as, keyed, 0, csvOf(10), sending)).status).toBe(204);
-    expect(await jobOf(company, idOf(keyed))).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
+    expect((await sendPart(company.as, keyed, 0, makeCsvBytes(10), sending)).status).toBe(204);
+    expect(await readJob(company, parseUploadId(keyed))).toMatchObject({
+      status: 'failed',
+      error: { code: 'TABLE_CHANGED' },
+    });
     await must(company.as.delete(`/v1/managed-tables/${tableId}`));
-    expect((await send(company.as, plain, 0, csvOf(10), sending)).status).toBe(204);
-    await deliverAll(queue);
-    expect(await jobOf(company, idOf(plain))).toMatchObject({ status: 'failed', error: { code: 'TABLE_NOT_FOUND' } });
+    expect((await sendPart(company.as, plain, 0, makeCsvBytes(10), sending)).status).toBe(204);
+    await deliverAllMessages(queue);
+    expect(await readJob(company, parseUploadId(plain))).toMatchObject({
+      status: 'failed',
+      error: { code: 'TABLE_NOT_FOUND' },
+    });
   });
 
   it('is answered with 423 while its table is locked, and gets its job later', async () => {
     const tableId = await aTable(company.as, 'busy', [column('codigo', 'integer')]);
     const path = await beginUpload(company.as, 10, { said: { table_id: tableId } });
-    await inDatabase(company, (database) =>
+    await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
         await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
-        expect((await send(company.as, path, 0, csvOf(10), { env: heldQueueEnv() })).status).toBe(423);
+        expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: heldQueueEnv() })).status).toBe(423);
       }),
     );
-    expect((await look(company.as, path, { env: heldQueueEnv() })).headers.get('content-location')).toContain(
-      idOf(path),
+    expect((await readOffset(company.as, path, { env: heldQueueEnv() })).headers.get('content-location')).toContain(
+      parseUploadId(path),
     );
   });
 });
@@ -339,31 +356,33 @@ describe('a complete resumable upload whose job was not created', () => {
 describe('an expired resumable upload', () => {
   it('is gone before it is swept, and answers 404', async () => {
     const path = await beginUpload(company.as, 10);
-    await sql(`UPDATE console.resumable_uploads SET updated_at = now() - interval '25 h' WHERE id = '${idOf(path)}'`);
-    expect((await look(company.as, path)).status).toBe(404);
-    expect((await send(company.as, path, 0, csvOf(1))).status).toBe(404);
-    expect((await end(company.as, path)).status).toBe(404);
+    await runSql(
+      `UPDATE console.resumable_uploads SET updated_at = now() - interval '25 h' WHERE id = '${parseUploadId(path)}'`,
+    );
+    expect((await readOffset(company.as, path)).status).toBe(404);
+    expect((await sendPart(company.as, path, 0, makeCsvBytes(1))).status).toBe(404);
+    expect((await deleteUpload(company.as, path)).status).toBe(404);
   });
 
   it('is kept when a byte arrives while it is swept', async () => {
     const path = await beginUpload(company.as, 10);
     const row = `console.resumable_uploads SET updated_at = now()`;
-    const where = `WHERE id = '${idOf(path)}'`;
-    await sql(`UPDATE ${row} - interval '25 h' ${where}`);
+    const where = `WHERE id = '${parseUploadId(path)}'`;
+    await runSql(`UPDATE ${row} - interval '25 h' ${where}`);
     let swept: Promise<void> | undefined;
-    await inDatabase(company, (database) =>
+    await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
         await tx.execute(`UPDATE ${row} + interval '1 h' ${where}`);
-        swept = sweep(aHeldQueue(), 120_000);
+        swept = runSweep(createHeldQueue(), 120_000);
         await expect.poll(waitingForLocks).toBe(1);
       }),
     );
     await swept;
-    expect((await look(company.as, path)).status).toBe(200);
+    expect((await readOffset(company.as, path)).status).toBe(200);
   });
 
   const waitingForLocks = () =>
-    inDatabase(company, async (database) => {
+    queryDatabase(company, async (database) => {
       const waiting = `datname = current_database() AND wait_event_type = 'Lock'`;
       return (await database.query(`SELECT FROM pg_stat_activity WHERE ${waiting}`)).length;
     });
@@ -372,22 +391,22 @@ describe('an expired resumable upload', () => {
 describe('the permissions for a resumable upload', () => {
   it('are checked at each request', async () => {
     const table_id = await aTable(company.as, 'asked', [column('codigo', 'integer')]);
-    const { bearer: person } = await principalsOf(company);
+    const { bearer: person } = await createPrincipals(company);
     await person.may([allow('managed-tables:upload', 'managed-tables:list')]);
     const path = await beginUpload(person.as, 10, { said: { table_id } });
     const job = await beginUpload(person.as, 10);
-    expect((await send(person.as, path, 0, csvOf(4))).status).toBe(204);
+    expect((await sendPart(person.as, path, 0, makeCsvBytes(4))).status).toBe(204);
     const denied = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
     const resources = [arnOf(company, 'managed-tables:table', table_id)];
     await person.may([allow('managed-tables:*'), { ...denied, actions: [...denied.actions], resources }]);
-    expect((await look(person.as, path)).status).toBe(403);
-    expect((await send(person.as, path, 4, csvOf(4))).status).toBe(403);
-    expect((await end(person.as, path)).status).toBe(403);
-    expect((await begin(person.as, 10, { said: { table_id } })).status).toBe(403);
-    expect((await look(person.as, job)).status).toBe(200);
+    expect((await readOffset(person.as, path)).status).toBe(403);
+    expect((await sendPart(person.as, path, 4, makeCsvBytes(4))).status).toBe(403);
+    expect((await deleteUpload(person.as, path)).status).toBe(403);
+    expect((await requestUpload(person.as, 10, { said: { table_id } })).status).toBe(403);
+    expect((await readOffset(person.as, job)).status).toBe(200);
     await person.may([allow('managed-tables:list')]);
-    expect((await send(person.as, job, 0, csvOf(4))).status).toBe(403);
-    expect((await begin(person.as, 10)).status).toBe(403);
+    expect((await sendPart(person.as, job, 0, makeCsvBytes(4))).status).toBe(403);
+    expect((await requestUpload(person.as, 10)).status).toBe(403);
   });
 
   it('include more than upload for the modes replace and upsert and for new columns', async () => {
@@ -395,11 +414,12 @@ describe('the permissions for a resumable upload', () => {
     const person = await aUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
       expect(
-        (await begin(person.as, 10, { said: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } })).status,
+        (await requestUpload(person.as, 10, { said: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } }))
+          .status,
       ).toBe(403);
     }
-    expect((await begin(person.as, 10, { said: { table_id, evolve: 'add' } })).status).toBe(403);
-    expect((await begin(person.as, 10, { said: { table_id } })).status).toBe(201);
+    expect((await requestUpload(person.as, 10, { said: { table_id, evolve: 'add' } })).status).toBe(403);
+    expect((await requestUpload(person.as, 10, { said: { table_id } })).status).toBe(201);
   });
 });
 
@@ -407,8 +427,8 @@ describe('a company with nineteen unfinished resumable uploads', () => {
   it('can begin one more, of two at once', async () => {
     const other = await aProvisionedCompany();
     for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
-    const { outcome } = await rivalBeforeStatement(other.id, /COMMIT/, () => begin(other.as, 10));
-    const statuses = [(await begin(other.as, 10)).status, (await outcome).status];
+    const { outcome } = await rivalBeforeStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
+    const statuses = [(await requestUpload(other.as, 10)).status, (await outcome).status];
     expect(statuses.toSorted()).toEqual([201, 429]);
   });
 });

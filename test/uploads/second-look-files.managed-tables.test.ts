@@ -6,8 +6,8 @@ import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { namesOf, secondLook } from './second-look.ts';
-import { cancel, deliver, deliverAll, jobOf, storedFiles } from './support.ts';
-import { aBook, cellsOf, sheetOf } from './workbooks.ts';
+import { cancelJob, deliverAllMessages, deliverMessage, listStoredFiles, readJob } from './support.ts';
+import { cellsOf, makeWorkbook, sheetOf } from './workbooks.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = secondLook(() => company);
 
-const fieldsOf = ({ status, body }: { status: number; body: { details?: { field: string }[] } }) => [
+const readInvalidFields = ({ status, body }: { status: number; body: { details?: { field: string }[] } }) => [
   status,
   body.details?.map(({ field }) => field),
 ];
@@ -27,34 +27,41 @@ const DADOS = cellsOf('n|nome', '1|Ana', '2|Bia');
 const PRECOS = cellsOf('mes|preco', 'jan|1.5');
 
 /** A workbook of Excel 97 to 2003, of these sheets. */
-function anOldBook(sheets: Record<string, unknown[][]>, bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8'): Bytes {
+function makeOldWorkbook(sheets: Record<string, unknown[][]>, bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8'): Bytes {
   const book = utils.book_new();
   for (const [name, rows] of Object.entries(sheets)) utils.book_append_sheet(book, utils.aoa_to_sheet(rows), name);
   return new Uint8Array(write(book, { type: 'array', bookType }));
 }
 
 const URI = 'urn:schemas-microsoft-com:office:spreadsheet';
-const xmlSheet = (name: string, rows: unknown[][], more = '') => {
+const formatXmlSheet = (name: string, rows: unknown[][], more = '') => {
   const cell = (value: unknown) =>
     `<Cell><Data ss:Type="${typeof value === 'number' ? 'Number' : 'String'}">${value}</Data></Cell>`;
   const table = rows.map((row) => `<Row>${row.map(cell).join('')}</Row>`).join('');
   return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${more}</Worksheet>`;
 };
 /** A workbook of XML Spreadsheet 2003. */
-const anXmlBook = (...sheets: string[]): string =>
+const formatXmlWorkbook = (...sheets: string[]): string =>
   `<?xml version="1.0"?><Workbook xmlns="${URI}" xmlns:ss="${URI}">${sheets.join('')}</Workbook>`;
 const HIDDEN =
   '<WorksheetOptions xmlns="urn:schemas-microsoft-com:office:excel"><Visible>SheetHidden</Visible></WorksheetOptions>';
 
 describe('the second analysis of a workbook of an older format', () => {
   it.each([
-    ['BIFF 8', anOldBook({ Dados: DADOS, Precos: PRECOS, Nada: [] })],
-    ['BIFF 5', anOldBook({ Dados: DADOS, Precos: PRECOS, Nada: [] }, 'biff5')],
-    ['XML', anXmlBook(xmlSheet('Dados', DADOS), xmlSheet('Precos', PRECOS, HIDDEN), xmlSheet('Nada', []))],
+    ['BIFF 8', makeOldWorkbook({ Dados: DADOS, Precos: PRECOS, Nada: [] })],
+    ['BIFF 5', makeOldWorkbook({ Dados: DADOS, Precos: PRECOS, Nada: [] }, 'biff5')],
+    [
+      'XML',
+      formatXmlWorkbook(
+        formatXmlSheet('Dados', DADOS),
+        formatXmlSheet('Precos', PRECOS, HIDDEN),
+        formatXmlSheet('Nada', []),
+      ),
+    ],
   ])('reads the sheet that is asked for: %s', async (_, content) => {
     const jobId = await aWaitingJob(['velha.xls', content]);
     const sheets = ['Dados', 'Precos', 'Nada'];
-    expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: 'Dados', sheets });
+    expect((await readJob(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: 'Dados', sheets });
     expect(await look(jobId, { sheet: 'Precos' })).toMatchObject({ dialect: { sheet: 'Precos', sheets } });
     for (const [sheet, message] of [
       ['Outra', 'A planilha "velha.xls" não tem nenhuma aba chamada "Outra".'],
@@ -64,7 +71,7 @@ describe('the second analysis of a workbook of an older format', () => {
         dialect: { sheet: 'Precos', sheets },
         problem: { field: 'sheet', message },
       });
-    expect(fieldsOf(await analyze(jobId, { delimiter: ';', encoding: 'utf-8' }))).toEqual([
+    expect(readInvalidFields(await analyze(jobId, { delimiter: ';', encoding: 'utf-8' }))).toEqual([
       422,
       ['delimiter', 'encoding'],
     ]);
@@ -72,9 +79,9 @@ describe('the second analysis of a workbook of an older format', () => {
   });
 
   it('knows the sheets behind the first table, even if the file is cut off behind it', async () => {
-    const xml = anXmlBook(xmlSheet('Dados', DADOS), xmlSheet('Precos', PRECOS));
+    const xml = formatXmlWorkbook(formatXmlSheet('Dados', DADOS), formatXmlSheet('Precos', PRECOS));
     const jobId = await aWaitingJob(['cortada.xls', xml.slice(0, -60)]);
-    expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({
+    expect((await readJob(company, jobId)).inferred_schema.dialect).toMatchObject({
       sheet: 'Dados',
       sheets: ['Dados', 'Precos'],
     });
@@ -84,28 +91,30 @@ describe('the second analysis of a workbook of an older format', () => {
 
   it('refuses a sheet name when the format has none', async () => {
     const page = '<html><table><tr><td>n</td><td>x</td></tr><tr><td>1</td><td>a</td></tr></table></html>';
-    for (const content of [anOldBook({ Dados: DADOS }, 'biff2'), page]) {
+    for (const content of [makeOldWorkbook({ Dados: DADOS }, 'biff2'), page]) {
       const jobId = await aWaitingJob(['velha.xls', content]);
-      expect((await jobOf(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: null, sheets: null });
-      expect(fieldsOf(await analyze(jobId, { sheet: 'Dados' }))).toEqual([422, ['sheet']]);
-      expect(fieldsOf(await analyze(jobId, { quote: null }))).toEqual([422, ['quote']]);
+      expect((await readJob(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: null, sheets: null });
+      expect(readInvalidFields(await analyze(jobId, { sheet: 'Dados' }))).toEqual([422, ['sheet']]);
+      expect(readInvalidFields(await analyze(jobId, { quote: null }))).toEqual([422, ['quote']]);
       expect((await look(jobId, { header: false })).dialect.header).toBe(false);
-      await cancel(company, jobId);
+      await cancelJob(company, jobId);
     }
   });
 
   it('lists at most 200 sheet names of at most 255 characters', async () => {
-    const many = Array.from({ length: 300 }, (_, place) => xmlSheet(place === 1 ? 'x'.repeat(256) : `s${place}`, []));
-    const jobId = await aWaitingJob(['muitas.xls', anXmlBook(xmlSheet('Dados', DADOS), ...many)]);
-    const { sheets } = (await jobOf(company, jobId)).inferred_schema.dialect;
+    const many = Array.from({ length: 300 }, (_, place) =>
+      formatXmlSheet(place === 1 ? 'x'.repeat(256) : `s${place}`, []),
+    );
+    const jobId = await aWaitingJob(['muitas.xls', formatXmlWorkbook(formatXmlSheet('Dados', DADOS), ...many)]);
+    const { sheets } = (await readJob(company, jobId)).inferred_schema.dialect;
     expect([sheets.length, sheets[0], sheets[1], sheets[2]]).toEqual([200, 'Dados', 's0', 's2']);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 });
 
 describe('the second analysis of files of several kinds', () => {
   const book = () =>
-    aBook({
+    makeWorkbook({
       sheets: [sheetOf('Capa', 'a|b|c|d|e', '1|2|3|4|5', '1|2|3|4|5'), sheetOf('Dados', 'n|nome', '3|Eva')],
     });
 
@@ -114,7 +123,7 @@ describe('the second analysis of files of several kinds', () => {
       ['a.csv', 'n;nome\n1;"Ana^a"\n2;Bia\n'],
       [
         'b.xlsx',
-        aBook({
+        makeWorkbook({
           sheets: [sheetOf('Dados', 'n|nome', '3|Eva'), sheetOf('Mais', 'n|nome', '4|"Rui"', '5|Lia')],
         }),
       ],
@@ -134,7 +143,7 @@ describe('the second analysis of files of several kinds', () => {
   });
 
   it('applies to the files of a zip archive, and names the file that has a problem', async () => {
-    const old = anOldBook({
+    const old = makeOldWorkbook({
       Dados: DADOS,
       Outra: cellsOf('n|nome', '9|Zoe'),
     });
@@ -150,10 +159,10 @@ describe('the second analysis of files of several kinds', () => {
   });
 
   it('reports a problem when only one of two workbooks has the sheet', async () => {
-    const other = aBook({
+    const other = makeWorkbook({
       sheets: [sheetOf('Dados', 'n|nome', '8|Ivo')],
     });
-    const first = aBook({
+    const first = makeWorkbook({
       sheets: [sheetOf('Dados', 'n|nome', '3|Eva'), { name: 'Mais', rows: DADOS as never }],
     });
     const jobId = await aWaitingJob(['a.xlsx', first], ['b.xlsx', other]);
@@ -162,14 +171,14 @@ describe('the second analysis of files of several kinds', () => {
       message: 'A planilha "b.xlsx" não tem nenhuma aba chamada "Mais".',
     });
     expect((await look(jobId, { sheet: 'Dados' })).total_row_count_estimate).toBe(2);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 
   it('may find other columns in another sheet', async () => {
     const jobId = await aWaitingJob(['a.xlsx', book()]);
-    expect(namesOf((await jobOf(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(namesOf((await readJob(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(namesOf(await look(jobId, { sheet: 'Dados' }))).toEqual(['n', 'nome']);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 });
 
@@ -227,9 +236,9 @@ describe('a second analysis corrects a wrong guess', () => {
 describe('a second analysis that is interrupted', () => {
   const SMALL = { UPLOAD_MESSAGE_BYTES: '1' };
   const made = async (jobId: string) =>
-    (await storedFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).toSorted();
+    (await listStoredFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).toSorted();
   const book = () =>
-    aBook({
+    makeWorkbook({
       sheets: [
         { name: 'Dados', rows: [['n'], ...Array.from({ length: 2000 }, (_, n) => [n])] },
         { name: 'Mais', rows: [['m'], ...Array.from({ length: 3000 }, (_, m) => [m])] },
@@ -254,11 +263,11 @@ describe('a second analysis that is interrupted', () => {
         };
       },
     });
-    for (let tries = 0; tries < 60 && (await jobOf(company, jobId)).status !== 'waiting_confirm'; tries++)
-      await deliver(message, { ...queue.env, ...SMALL, FILES });
+    for (let tries = 0; tries < 60 && (await readJob(company, jobId)).status !== 'waiting_confirm'; tries++)
+      await deliverMessage(message, { ...queue.env, ...SMALL, FILES });
     expect(failed).toBeGreaterThan(0);
-    await deliverAll(queue);
-    expect(await jobOf(company, jobId)).toMatchObject({
+    await deliverAllMessages(queue);
+    expect(await readJob(company, jobId)).toMatchObject({
       status: 'waiting_confirm',
       inferred_schema: { total_row_count_estimate: 3000, dialect: { sheet: 'Mais' } },
     });
@@ -272,13 +281,13 @@ describe('a second analysis that is interrupted', () => {
     const jobId = await aWaitingJob(['a.xlsx', book()]);
     expect((await analyze(jobId, said)).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
-    const again = () => deliver(message, queue.env);
+    const again = () => deliverMessage(message, queue.env);
     const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'waiting_confirm'/, again);
-    while ((await jobOf(company, jobId)).status !== 'waiting_confirm') expect(await again()).toBe('done');
+    while ((await readJob(company, jobId)).status !== 'waiting_confirm') expect(await again()).toBe('done');
     expect(await outcome).toBe('done');
-    await deliver(message, queue.env);
-    await deliverAll(queue);
-    const { status, inferred_schema: schema } = await jobOf(company, jobId);
+    await deliverMessage(message, queue.env);
+    await deliverAllMessages(queue);
+    const { status, inferred_schema: schema } = await readJob(company, jobId);
     expect([status, schema.total_row_count_estimate, 'problem' in schema]).toEqual([
       'waiting_confirm',
       rows,
@@ -297,7 +306,7 @@ describe('a second analysis that is interrupted', () => {
     expect(second.length).toBeLessThanOrEqual(first.length);
     await look(jobId, { sheet: 'Falta' });
     expect(await made(jobId)).toEqual(second);
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
     expect((await analyze(jobId, {})).body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
   });
 

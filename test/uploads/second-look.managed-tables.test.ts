@@ -6,18 +6,18 @@ import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { namesOf, secondLook } from './second-look.ts';
 import {
-  aFile,
-  cancel,
-  confirm,
-  deliver,
-  deliverAll,
-  inDatabase,
-  jobOf,
-  storedFiles,
-  sweep,
-  upload,
+  cancelJob,
+  confirmJob,
+  deliverAllMessages,
+  deliverMessage,
+  listStoredFiles,
+  makeFile,
+  queryDatabase,
+  readJob,
+  runSweep,
+  uploadFiles,
 } from './support.ts';
-import { aBook, aSheet, cellsOf, sheetOf } from './workbooks.ts';
+import { cellsOf, makeSheetWorkbook, makeWorkbook, sheetOf } from './workbooks.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -28,8 +28,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = secondLook(() => company);
 
 /** The job has waited longer than it may. */
-const waitedADay = (jobId: string) =>
-  inDatabase(company, (database) =>
+const ageJobByDay = (jobId: string) =>
+  queryDatabase(company, (database) =>
     database.execute(`UPDATE console.upload_jobs SET updated_at = updated_at - interval '25 hours' WHERE id = $1`, [
       jobId,
     ]),
@@ -38,7 +38,7 @@ const waitedADay = (jobId: string) =>
 describe('the second analysis of a text file', () => {
   it('reads it with the given delimiter, as does the load', async () => {
     const jobId = await aWaitingJob(['a.csv', 'a:b,c\n1:2,3\n4:5,6\n']);
-    expect(namesOf((await jobOf(company, jobId)).inferred_schema)).toEqual(['a_b', 'c']);
+    expect(namesOf((await readJob(company, jobId)).inferred_schema)).toEqual(['a_b', 'c']);
     const schema = await look(jobId, { delimiter: ':' });
     expect(schema.dialect).toMatchObject({ delimiter: ':', header: true, sheet: null, sheets: null });
     expect(schema).not.toHaveProperty('problem');
@@ -70,7 +70,7 @@ describe('the second analysis of a text file', () => {
     expect((await rowsWhenConfirmed(texts)).map(({ column_1: name }) => name)).toEqual(['ana', 'bia', 'ana', 'eva']);
 
     const numbers = await aWaitingJob(['n.csv', '2020,2019\n1,2\n3,4\n']);
-    expect((await jobOf(company, numbers)).inferred_schema.dialect.header).toBe(false);
+    expect((await readJob(company, numbers)).inferred_schema.dialect.header).toBe(false);
     expect(namesOf(await look(numbers, { header: true }))).toEqual(['_2020', '_2019']);
     expect(await rowsWhenConfirmed(numbers)).toEqual([
       { _2020: 1, _2019: 2 },
@@ -101,7 +101,7 @@ describe('the second analysis of a text file', () => {
   it('decodes it with the given encoding', async () => {
     const both = strToU8('n,nome\n1,"São"\n2,"Água"\n') as Bytes;
     const jobId = await aWaitingJob(['a.csv', both]);
-    expect((await jobOf(company, jobId)).inferred_schema.dialect.encoding).toBe('utf-8');
+    expect((await readJob(company, jobId)).inferred_schema.dialect.encoding).toBe('utf-8');
     expect((await look(jobId, { encoding: 'windows-1252' })).dialect.encoding).toBe('windows-1252');
     expect((await look(jobId, { encoding: 'utf-8' })).dialect.encoding).toBe('utf-8');
     const utf16 = await look(jobId, { encoding: 'utf-16le' });
@@ -133,7 +133,7 @@ describe('the second analysis of a text file', () => {
     const zip = zipSync({ 'a.csv': strToU8('1,5\n2,5\n'), 'b.csv': strToU8('3,5\n') }) as Bytes;
     const jobId = await aWaitingJob(['a.zip', zip]);
     expect((await look(jobId, { delimiter: ',', header: false })).total_row_count_estimate).toBe(3);
-    const made = async () => (await storedFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).length;
+    const made = async () => (await listStoredFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).length;
     expect(await made()).toBe(2);
     expect((await look(jobId, { delimiter: '|' })).problem).toMatchObject({ field: 'delimiter' });
     expect(await made()).toBe(2);
@@ -143,7 +143,7 @@ describe('the second analysis of a text file', () => {
 
 describe('the second analysis of a workbook', () => {
   const book = () =>
-    aBook({
+    makeWorkbook({
       sheets: [
         sheetOf('Dados', 'n|nome', '1|Ana', '2|Bia'),
         { name: 'Resumo', rows: [['Total'], ['mes', 'valor'], ['jan', 1.5]] },
@@ -158,7 +158,7 @@ describe('the second analysis of a workbook', () => {
 
   it('reads the given sheet, as does the load', async () => {
     const jobId = await aWaitingJob(['livro.xlsx', book()]);
-    const { dialect } = (await jobOf(company, jobId)).inferred_schema;
+    const { dialect } = (await readJob(company, jobId)).inferred_schema;
     expect(dialect).toMatchObject({ sheet: 'Dados', sheets: ['Dados', 'Resumo', 'Nada', 'Oculta'] });
     expect(namesOf(await look(jobId, { sheet: 'Oculta' }))).toEqual(['x', 'y']);
     expect(await look(jobId, { sheet: 'Resumo' })).toMatchObject({ dialect: { sheet: 'Resumo', skipped_lines: 1 } });
@@ -171,7 +171,7 @@ describe('the second analysis of a workbook', () => {
   });
 
   it('skips the given number of rows, and reads with or without a header', async () => {
-    const jobId = await aWaitingJob(['livro.xlsx', aSheet(cellsOf('a|b', '"x\ny|z', 'p|q', 'r|s'))]);
+    const jobId = await aWaitingJob(['livro.xlsx', makeSheetWorkbook(cellsOf('a|b', '"x\ny|z', 'p|q', 'r|s'))]);
     expect(await look(jobId, { skip_lines: 2, header: false })).toMatchObject({
       total_row_count_estimate: 2,
       dialect: { header: false, skipped_lines: 2 },
@@ -204,14 +204,14 @@ describe('the second analysis of a workbook', () => {
       { skip_lines: -1 },
     ])
       expect((await analyze(text, bad)).status).toBe(422);
-    expect(await jobOf(company, text)).toMatchObject({ status: 'waiting_confirm' });
+    expect(await readJob(company, text)).toMatchObject({ status: 'waiting_confirm' });
   });
 });
 
 describe('a second analysis with options that do not fit the files', () => {
   it('keeps the previous result and adds a problem, which the next analysis removes', async () => {
     const jobId = await aWaitingJob(['a.csv', 'n,nome\n1,segredo\n'], ['b.csv', 'n,nome\n2,oculto\n']);
-    const before = (await jobOf(company, jobId)).inferred_schema;
+    const before = (await readJob(company, jobId)).inferred_schema;
     for (const [said, field] of [
       [{ delimiter: ';' }, 'delimiter'],
       [{ skip_lines: 9 }, 'skip_lines'],
@@ -243,61 +243,61 @@ describe('a second analysis of an upload job', () => {
       status: 400,
       body: { error_code: 'UPLOAD_JOB_NOT_WAITING_CONFIRM' },
     });
-    await cancel(company, jobId);
-    await deliverAll(queue);
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
+    await cancelJob(company, jobId);
+    await deliverAllMessages(queue);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
     expect((await analyze(jobId, {})).status).toBe(400);
   });
 
   it('does not turn lines of another user’s file into column names for a caller who may not read rows', async () => {
     const into = await aTable(company.as, 'alvo', [column('n', 'integer')]);
-    const jobId = await upload(company, [aFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into });
-    await deliverAll(queue);
+    const jobId = await uploadFiles(company, [makeFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into });
+    await deliverAllMessages(queue);
     const uploader = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });
     expect((await analyze(jobId, { skip_lines: 1 }, uploader.as)).status).toBe(403);
     expect((await analyze(jobId, { header: true }, uploader.as)).status).toBe(403);
     expect((await analyze(jobId, { header: false }, uploader.as)).status).toBe(200);
-    await deliverAll(queue);
+    await deliverAllMessages(queue);
     const seen = (await uploader.as.get(`/v1/managed-tables/upload-jobs/${jobId}`)).body;
     expect(seen.inferred_schema.problem).toMatchObject({ field: 'header' });
     expect(JSON.stringify(seen)).not.toContain('segredo');
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 
   it.each([
     [
       'a confirmation',
-      (jobId: string, columns: unknown) => confirm(company, jobId, { display_name: 'corrida', columns }, queue),
+      (jobId: string, columns: unknown) => confirmJob(company, jobId, { display_name: 'corrida', columns }, queue),
     ],
-    ['a cancellation', (jobId: string) => cancel(company, jobId)],
+    ['a cancellation', (jobId: string) => cancelJob(company, jobId)],
     ['another second analysis', (jobId: string) => analyze(jobId, { header: false })],
   ])('is refused when %s comes just before it', async (_, rival) => {
     const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
     const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'queued'/, () => rival(jobId, columns));
     expect((await analyze(jobId, { delimiter: ';' })).status).toBe(400);
     expect((await outcome).status).toBe(200);
-    await deliverAll(queue);
-    expect((await jobOf(company, jobId)).inferred_schema).not.toHaveProperty('problem');
-    await cancel(company, jobId);
+    await deliverAllMessages(queue);
+    expect((await readJob(company, jobId)).inferred_schema).not.toHaveProperty('problem');
+    await cancelJob(company, jobId);
   });
 
   it('makes a confirmation after it fail, and keeps the job from expiring', async () => {
     const jobId = await aWaitingJob(['a.csv', 'a,b\n1,2\n']);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
     const first = await rivalBeforeStatement(company.id, /SET status = 'inserting'/, () => analyze(jobId, {}));
-    expect((await confirm(company, jobId, { display_name: 'corrida_2', columns }, queue)).status).toBe(400);
+    expect((await confirmJob(company, jobId, { display_name: 'corrida_2', columns }, queue)).status).toBe(400);
     expect((await first.outcome).status).toBe(200);
-    await deliverAll(queue);
+    await deliverAllMessages(queue);
     const second = await rivalBeforeStatement(company.id, /SELECT status, step, state/, () => analyze(jobId, {}));
-    await waitedADay(jobId);
-    await sweep(queue, 120_000);
+    await ageJobByDay(jobId);
+    await runSweep(queue, 120_000);
     expect((await second.outcome).status).toBe(200);
-    await deliverAll(queue);
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-    await waitedADay(jobId);
-    await sweep(queue, 180_000);
-    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
+    await deliverAllMessages(queue);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    await ageJobByDay(jobId);
+    await runSweep(queue, 180_000);
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
   });
 
   it('is done once, however often its message is delivered, and resumed when its message is lost', async () => {
@@ -306,24 +306,24 @@ describe('a second analysis of an upload job', () => {
     expect((await analyze(jobId, { delimiter: ';', header: true })).status).toBe(200);
     const [message] = queue.messages;
     const small = { ...queue.env, UPLOAD_MESSAGE_BYTES: '1' };
-    for (let delivered = 0; (await jobOf(company, jobId)).status !== 'waiting_confirm' && delivered < 50; delivered++)
-      await Promise.all([deliver(message as never, small), deliver(message as never, small)]);
-    await deliverAll(queue);
-    const job = await jobOf(company, jobId);
+    for (let delivered = 0; (await readJob(company, jobId)).status !== 'waiting_confirm' && delivered < 50; delivered++)
+      await Promise.all([deliverMessage(message as never, small), deliverMessage(message as never, small)]);
+    await deliverAllMessages(queue);
+    const job = await readJob(company, jobId);
     expect(job).toMatchObject({ status: 'waiting_confirm', inferred_schema: { total_row_count_estimate: 3000 } });
 
     // Its message is lost: the scheduled run queues it again.
     expect((await analyze(jobId, { delimiter: ',' })).status).toBe(200);
     queue.messages.length = 0;
-    await sweep(queue, 120_000);
-    await deliverAll(queue);
-    expect(await jobOf(company, jobId)).toMatchObject({
+    await runSweep(queue, 120_000);
+    await deliverAllMessages(queue);
+    expect(await readJob(company, jobId)).toMatchObject({
       status: 'waiting_confirm',
       inferred_schema: { dialect: { delimiter: ',' } },
     });
     // Its file is gone.
-    await env.FILES.delete((await storedFiles(company)).filter((key) => key.includes(jobId)));
+    await env.FILES.delete((await listStoredFiles(company)).filter((key) => key.includes(jobId)));
     expect((await look(jobId, {})).problem).toMatchObject({ field: 'files' });
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, inject } from 'vitest';
 import type { Company } from '../support/worlds.ts';
-import { aHeldQueue, confirm, deliverAll, finished, jobOf, rowsOf } from './support.ts';
+import { confirmJob, createHeldQueue, deliverAllMessages, readJob, readRows, waitForEnd } from './support.ts';
 
 /** An address of a file with this content. */
-export async function aSource(
+export async function createSource(
   name: string,
   content: string | Uint8Array,
   headers: Record<string, string> = {},
@@ -13,56 +13,56 @@ export async function aSource(
   return url;
 }
 
-const queue = aHeldQueue();
+const queue = createHeldQueue();
 
 /** The job of a file at an address, when it was read, or failed. @param changed variables that differ for it */
-export async function read(
+export async function readSource(
   company: Company,
   name: string,
   content: string | Uint8Array,
   { headers = {}, env = {}, sent = {} }: { headers?: Record<string, string>; env?: object; sent?: object } = {},
 ) {
-  const url = await aSource(name, content, headers);
+  const url = await createSource(name, content, headers);
   const { status, body } = await company.as.post('/v1/managed-tables/upload-from-url', {
     json: { url, ...sent },
     env: queue.env as never,
   });
   expect(body).toMatchObject({ status: 'queued' });
   expect(status).toBe(201);
-  await deliverAll(queue, { ...env });
-  return jobOf(company, body.job_id);
+  await deliverAllMessages(queue, { ...env });
+  return readJob(company, body.job_id);
 }
 
 let tableCount = 0;
 
 /** The types of what was inferred, by name, and the rows when that is confirmed, without their ids. */
-export async function table(
+export async function loadSource(
   company: Company,
   name: string,
   content: string | Uint8Array,
-  { changes = {}, ...options }: NonNullable<Parameters<typeof read>[3]> & { changes?: object } = {},
+  { changes = {}, ...options }: NonNullable<Parameters<typeof readSource>[3]> & { changes?: object } = {},
 ) {
-  const job = await read(company, name, content, options);
+  const job = await readSource(company, name, content, options);
   expect(job.error).toBe(null);
   const { columns } = job.inferred_schema;
   const types = Object.fromEntries(columns.map(({ name, type }: { name: string; type: string }) => [name, type]));
-  const answer = await confirm(
+  const answer = await confirmJob(
     company,
     job._id,
     { display_name: `tipo_${++tableCount}_${name.length}`, columns, ...changes },
     queue,
   );
   expect(answer.status).toBe(200);
-  await deliverAll(queue, { ...options.env });
-  const done = await finished(company, job._id);
+  await deliverAllMessages(queue, { ...options.env });
+  const done = await waitForEnd(company, job._id);
   expect(done.error).toBe(null);
-  const rows = (await rowsOf(company, done.user_table_id)).map(({ id: _, ...row }) => row);
+  const rows = (await readRows(company, done.user_table_id)).map(({ id: _, ...row }) => row);
   return { types, rows, schema: job.inferred_schema, job: done };
 }
 
 /** Why a file at an address cannot be read. */
-export async function failure(...args: Parameters<typeof read>) {
-  const { status, error } = await read(...args);
+export async function readFailure(...args: Parameters<typeof readSource>) {
+  const { status, error } = await readSource(...args);
   expect(status).toBe('failed');
   return error as { code: string; message: string; line?: number; column?: string };
 }

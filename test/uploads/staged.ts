@@ -1,13 +1,21 @@
 import { expect } from 'vitest';
 import type { Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, confirm, deliver, deliverAll, jobOf, upload } from './support.ts';
+import {
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  deliverMessage,
+  makeFile,
+  readJob,
+  uploadFiles,
+} from './support.ts';
 
 /** A file with these lines under a header: numbers in its only column, `n`, where that is not said. */
-export const aFileOf = (lines: (number | string)[], header = 'n'): File =>
-  aFile('n.csv', `${header}\n${lines.join('\n')}\n`);
+export const makeFileOf = (lines: (number | string)[], header = 'n'): File =>
+  makeFile('n.csv', `${header}\n${lines.join('\n')}\n`);
 
 /** A confirmed job whose rows are staged: its next delivery brings them into the table. */
-export async function aStagedJob(
+export async function createStagedJob(
   company: Company,
   id: string,
   lines: (number | string)[],
@@ -15,18 +23,18 @@ export async function aStagedJob(
   key: string[] = [],
   header = 'n',
 ) {
-  const queue = aHeldQueue();
-  const file = aFileOf(lines, header);
-  const jobId = await upload(company, [file], { ...queue, into: id, mode, key });
-  await deliverAll(queue);
-  const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  await confirm(company, jobId, { columns }, queue);
+  const queue = createHeldQueue();
+  const file = makeFileOf(lines, header);
+  const jobId = await uploadFiles(company, [file], { ...queue, into: id, mode, key });
+  await deliverAllMessages(queue);
+  const { columns } = (await readJob(company, jobId)).inferred_schema;
+  await confirmJob(company, jobId, { columns }, queue);
   const message = queue.messages.shift();
   if (!message) throw new Error('a confirm sends a message');
   // A budget of just these rows: to bring them into place is left to the next message.
   const bytes = file.size - `${header}\n`.length;
-  await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: String(bytes) });
-  const { status, progress } = await jobOf(company, jobId);
+  await deliverMessage(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: String(bytes) });
+  const { status, progress } = await readJob(company, jobId);
   expect({ status, rows: progress.rows_processed }).toEqual({ status: 'inserting', rows: lines.length });
-  return { jobId, publish: () => deliver(message, queue.env) };
+  return { jobId, publish: () => deliverMessage(message, queue.env) };
 }

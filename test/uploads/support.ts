@@ -5,15 +5,15 @@ import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
-import { resetClock, standAt } from '../support/clock.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
 import worker from '../support/worker.ts';
 import type { Company } from '../support/worlds.ts';
 
-export const aFile = (name: string, content: string | Uint8Array<ArrayBuffer>, type = 'text/csv'): File =>
+export const makeFile = (name: string, content: string | Uint8Array<ArrayBuffer>, type = 'text/csv'): File =>
   new File([content], name, { type });
 
 /** `count` rows of numbers, dates and text, under a header. */
-export const aTable = (count: number): string =>
+export const makeCsvTable = (count: number): string =>
   ['codigo,nome,criado_em', ...Array.from({ length: count }, (_, row) => `${row},"Cliente, ${row}",2024-01-31`)].join(
     '\n',
   );
@@ -41,28 +41,28 @@ export function postFiles(company: Company, files: File[], { env: changed, into,
 }
 
 /** Uploads files and answers the job's id. */
-export async function upload(company: Company, files: File[], sent: Sent = {}): Promise<string> {
+export async function uploadFiles(company: Company, files: File[], sent: Sent = {}): Promise<string> {
   const { status, body } = await postFiles(company, files, sent);
   if (status !== 201) throw new Error(`The upload answered ${status}: ${JSON.stringify(body)}`);
   return body.job_id;
 }
 
-const jobPath = (jobId: string) => `/v1/managed-tables/upload-jobs/${jobId}`;
+const makeJobPath = (jobId: string) => `/v1/managed-tables/upload-jobs/${jobId}`;
 
-export const confirm = (company: Company, jobId: string, json: unknown, { env: changed }: Sent = {}) =>
-  company.as.post(`${jobPath(jobId)}/confirm`, { json, env: changed as Record<string, string> });
+export const confirmJob = (company: Company, jobId: string, json: unknown, { env: changed }: Sent = {}) =>
+  company.as.post(`${makeJobPath(jobId)}/confirm`, { json, env: changed as Record<string, string> });
 
-export const cancel = (company: Company, jobId: string) => company.as.post(`${jobPath(jobId)}/cancel`);
+export const cancelJob = (company: Company, jobId: string) => company.as.post(`${makeJobPath(jobId)}/cancel`);
 
-export const undo = (company: Company, jobId: string, as = company.as) => as.post(`${jobPath(jobId)}/undo`);
+export const undoJob = (company: Company, jobId: string, as = company.as) => as.post(`${makeJobPath(jobId)}/undo`);
 
-export const jobOf = async (company: Company, jobId: string) => (await company.as.get(jobPath(jobId))).body;
+export const readJob = async (company: Company, jobId: string) => (await company.as.get(makeJobPath(jobId))).body;
 
 /** The job, once its status is one of these. */
-export async function jobWhen(company: Company, jobId: string, ...statuses: string[]) {
+export async function waitForJob(company: Company, jobId: string, ...statuses: string[]) {
   const deadline = Date.now() + 30_000;
   for (;;) {
-    const job = await jobOf(company, jobId);
+    const job = await readJob(company, jobId);
     if (statuses.includes(job.status)) return job;
     if (Date.now() > deadline) throw new Error(`The job is still ${JSON.stringify(job)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -70,27 +70,33 @@ export async function jobWhen(company: Company, jobId: string, ...statuses: stri
 }
 
 /** The job once it waits for its confirm, or has failed before. */
-export const waiting = (company: Company, jobId: string) => jobWhen(company, jobId, 'waiting_confirm', 'failed');
+export const waitForAnalysis = (company: Company, jobId: string) =>
+  waitForJob(company, jobId, 'waiting_confirm', 'failed');
 
 /** The job once it has ended. */
-export const finished = (company: Company, jobId: string) => jobWhen(company, jobId, 'done', 'failed');
+export const waitForEnd = (company: Company, jobId: string) => waitForJob(company, jobId, 'done', 'failed');
 
 /** Uploads files, confirms what was inferred with these changes, and answers the ended job. */
-export async function load(company: Company, files: File[], changes: Record<string, unknown> = {}, sent: Sent = {}) {
-  const jobId = await upload(company, files, sent);
-  const job = await waiting(company, jobId);
+export async function loadFiles(
+  company: Company,
+  files: File[],
+  changes: Record<string, unknown> = {},
+  sent: Sent = {},
+) {
+  const jobId = await uploadFiles(company, files, sent);
+  const job = await waitForAnalysis(company, jobId);
   if (job.status === 'failed') return job;
-  const answer = await confirm(company, jobId, {
+  const answer = await confirmJob(company, jobId, {
     display_name: 'tabela',
     columns: job.inferred_schema.columns,
     ...changes,
   });
   if (answer.status !== 200) throw new Error(`The confirm answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return finished(company, jobId);
+  return waitForEnd(company, jobId);
 }
 
 /** Every row of a table, in the order of its list. */
-export async function rowsOf(company: Company, tableId: string) {
+export async function readRows(company: Company, tableId: string) {
   const rows: Record<string, unknown>[] = [];
   for (let page = 1; ; page += 1) {
     const { body } = await company.as.get(`/v1/managed-tables/${tableId}/data?per_page=1000&page=${page}`);
@@ -100,7 +106,7 @@ export async function rowsOf(company: Company, tableId: string) {
 }
 
 /** A queue that keeps its messages until the test delivers them. */
-export function aHeldQueue() {
+export function createHeldQueue() {
   const messages: JobMessage[] = [];
   const JOBS = {
     send: async (message: JobMessage) => void messages.push(message),
@@ -110,7 +116,10 @@ export function aHeldQueue() {
 }
 
 /** Delivers a message once, and tells whether it was accepted or is to be delivered again. */
-export async function deliver(message: JobMessage, changed: Record<string, unknown> = {}): Promise<'done' | 'again'> {
+export async function deliverMessage(
+  message: JobMessage,
+  changed: Record<string, unknown> = {},
+): Promise<'done' | 'again'> {
   const batch = createMessageBatch('data-console-jobs', [
     { id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: message },
   ]);
@@ -121,23 +130,23 @@ export async function deliver(message: JobMessage, changed: Record<string, unkno
 }
 
 /** Delivers all messages of a held queue, and those that they lead to. */
-export async function deliverAll(
-  queue: ReturnType<typeof aHeldQueue>,
+export async function deliverAllMessages(
+  queue: ReturnType<typeof createHeldQueue>,
   changed: Record<string, unknown> = {},
 ): Promise<number> {
   let delivered = 0;
   for (let message = queue.messages.shift(); message; message = queue.messages.shift()) {
-    await deliver(message, { ...queue.env, ...changed });
+    await deliverMessage(message, { ...queue.env, ...changed });
     delivered += 1;
   }
   return delivered;
 }
 
 /** The scheduled run as it is so much later, with the queue of the test. */
-export async function sweep(queue: { env: Record<string, unknown> }, milliseconds = 0): Promise<void> {
+export async function runSweep(queue: { env: Record<string, unknown> }, milliseconds = 0): Promise<void> {
   const now = Date.now() + milliseconds;
   const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };
-  standAt(now);
+  stopClockAt(now);
   try {
     await runScheduled(controller, { ...env, ...queue.env } as never, { waitUntil: () => {} } as never);
   } finally {
@@ -146,7 +155,7 @@ export async function sweep(queue: { env: Record<string, unknown> }, millisecond
 }
 
 /** Looks into the company's own Postgres, as its owner. */
-export async function inDatabase<T>(company: Company, look: (database: TenantSql) => Promise<T>): Promise<T> {
+export async function queryDatabase<T>(company: Company, look: (database: TenantSql) => Promise<T>): Promise<T> {
   const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
   const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
   try {
@@ -157,8 +166,8 @@ export async function inDatabase<T>(company: Company, look: (database: TenantSql
 }
 
 /** Tables of the company that hold rows of people: those in place, deleted ones, and loads that have not ended. */
-export const tablesOf = (company: Company): Promise<string[]> =>
-  inDatabase(company, async (database) => {
+export const listTables = (company: Company): Promise<string[]> =>
+  queryDatabase(company, async (database) => {
     const rows = await database.query<{ name: string }>(
       `SELECT schemaname || '.' || tablename AS name FROM pg_tables
        WHERE schemaname IN ('public', 'trash') OR (schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$') ORDER BY 1`,
@@ -167,7 +176,7 @@ export const tablesOf = (company: Company): Promise<string[]> =>
   });
 
 /** Keys of the company's uploaded files. */
-export async function storedFiles(company: Company): Promise<string[]> {
+export async function listStoredFiles(company: Company): Promise<string[]> {
   const { objects } = await env.FILES.list({ prefix: `uploads/${company.id}/` });
   return objects.map(({ key }) => key);
 }

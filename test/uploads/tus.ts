@@ -1,34 +1,34 @@
 import { env } from 'cloudflare:test';
 import { listSegments, type StoredFile } from '../../src/modules/uploads/receive.ts';
-import type { ApiResponse, Caller, Sending } from '../support/api.ts';
+import type { ApiResponse, Caller, RequestOptions } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
-import { inDatabase } from './support.ts';
+import { queryDatabase } from './support.ts';
 
 export const UPLOADS_PATH = '/v1/managed-tables/uploads';
 export const PIECE = 8 * 1024 * 1024;
 export const VERSION = { 'tus-resumable': '1.0.0' };
 const TYPE = { 'content-type': 'application/offset+octet-stream' };
 
-const base64 = (text: string) => Buffer.from(text).toString('base64');
+const encodeBase64 = (text: string) => Buffer.from(text).toString('base64');
 
-export const metadataOf = (said: Record<string, string>): string =>
+export const formatMetadata = (said: Record<string, string>): string =>
   Object.entries(said)
-    .map(([name, value]) => `${name} ${base64(value)}`)
+    .map(([name, value]) => `${name} ${encodeBase64(value)}`)
     .join(',');
 
-export interface Beginning extends Sending {
+export interface Beginning extends RequestOptions {
   said?: Record<string, string>;
 }
 
 /** Begins an upload of so many bytes, as tus does. */
-export const begin = (as: Caller, length: number, { said, headers, body, ...sending }: Beginning = {}) =>
+export const requestUpload = (as: Caller, length: number, { said, headers, body, ...sending }: Beginning = {}) =>
   as.post(UPLOADS_PATH, {
     ...sending,
     ...(body !== undefined && { body }),
     headers: {
       ...VERSION,
       'upload-length': String(length),
-      'upload-metadata': metadataOf({ filename: 'vendas.csv', ...said }),
+      'upload-metadata': formatMetadata({ filename: 'vendas.csv', ...said }),
       ...(body !== undefined && TYPE),
       ...headers,
     },
@@ -36,17 +36,17 @@ export const begin = (as: Caller, length: number, { said, headers, body, ...send
 
 /** The same. @returns its path */
 export async function beginUpload(as: Caller, length: number, beginning: Beginning = {}): Promise<string> {
-  const { status, headers, body } = await begin(as, length, beginning);
+  const { status, headers, body } = await requestUpload(as, length, beginning);
   if (status !== 201) throw new Error(`The upload was answered ${status}: ${JSON.stringify(body)}`);
   return headers.get('location') as string;
 }
 
-export const send = (
+export const sendPart = (
   as: Caller,
   path: string,
   offset: number,
   body: BodyInit,
-  sending: Sending = {},
+  sending: RequestOptions = {},
 ): Promise<ApiResponse> =>
   as.patch(path, {
     ...sending,
@@ -55,16 +55,17 @@ export const send = (
   });
 
 /** What HEAD tells. It is asked for by GET, which tells the same. */
-export const look = (as: Caller, path: string, sending: Sending = {}) => as.get(path, { ...sending, headers: VERSION });
+export const readOffset = (as: Caller, path: string, sending: RequestOptions = {}) =>
+  as.get(path, { ...sending, headers: VERSION });
 
-export const end = (as: Caller, path: string) => as.delete(path, { headers: VERSION });
+export const deleteUpload = (as: Caller, path: string) => as.delete(path, { headers: VERSION });
 
-export const offsetIn = ({ headers }: ApiResponse): number => Number(headers.get('upload-offset'));
+export const parseOffset = ({ headers }: ApiResponse): number => Number(headers.get('upload-offset'));
 
-export const idOf = (path: string): string => path.split('/').at(-1) as string;
+export const parseUploadId = (path: string): string => path.split('/').at(-1) as string;
 
 /** A body that arrives in so large chunks, and is cut after so many bytes, if at all. */
-export function arriving(
+export function streamSlowly(
   bytes: Uint8Array,
   {
     chunk = 65_536,
@@ -97,7 +98,7 @@ export function arriving(
 }
 
 /** Bytes that are CSV, and differ in every place. */
-export function csvOf(length: number, seed = 7): Uint8Array<ArrayBuffer> {
+export function makeCsvBytes(length: number, seed = 7): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let state = seed;
   for (let at = 0; at < length; at += 1) {
@@ -109,8 +110,8 @@ export function csvOf(length: number, seed = 7): Uint8Array<ArrayBuffer> {
 }
 
 /** The bytes of a job's file, as R2 has them. */
-export async function bytesOfJob(company: Company, jobId: string): Promise<Uint8Array> {
-  const [file] = await inDatabase(company, async (database) => {
+export async function readJobBytes(company: Company, jobId: string): Promise<Uint8Array> {
+  const [file] = await queryDatabase(company, async (database) => {
     const [row] = await database.query<{ files: StoredFile[] }>('SELECT files FROM console.upload_jobs WHERE id = $1', [
       jobId,
     ]);
@@ -129,4 +130,4 @@ export async function bytesOfJob(company: Company, jobId: string): Promise<Uint8
   return all;
 }
 
-export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;
+export const areEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;

@@ -3,8 +3,8 @@ import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFileOf, aStagedJob } from './staged.ts';
-import { aHeldQueue, inDatabase, load, postFiles, rowsOf, undo } from './support.ts';
+import { createStagedJob, makeFileOf } from './staged.ts';
+import { createHeldQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
 /** An undo has locked nothing yet: a rival here comes first, whole. */
 const SELECT_UNDO_STATE = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
@@ -19,18 +19,18 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-async function aLoadedTable(mode: string) {
+async function createLoadedTable(mode: string) {
   const id = await aTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
   const routes = tableRoutes(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
-  const job = await aStagedJob(company, id, [10, 11], mode);
+  const job = await createStagedJob(company, id, [10, 11], mode);
   expect(await job.publish()).toBe('done');
-  const numbers = async () => (await rowsOf(company, id)).map(({ n }) => n as number);
+  const numbers = async () => (await readRows(company, id)).map(({ n }) => n as number);
   const isWhole = async () => expect((await routes.get()).body.row_count).toBe((await numbers()).length);
   return { id, routes, jobId: job.jobId, numbers, isWhole };
 }
 
-const reasonOf = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) =>
+const readReason = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) =>
   status === 200 ? 'undone' : body.details?.reason;
 
 describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mode) => {
@@ -41,18 +41,21 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ['finds it undone', SELECT_UNDO_STATE],
     ['waits for it, and finds it undone', SET_UNDONE_AT],
   ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
-    const { jobId, numbers, isWhole } = await aLoadedTable(mode);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
-    const reasons = [reasonOf(await undo(company, jobId)), reasonOf(await outcome)];
+    const { jobId, numbers, isWhole } = await createLoadedTable(mode);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undoJob(company, jobId));
+    const reasons = [readReason(await undoJob(company, jobId)), readReason(await outcome)];
     expect(reasons.toSorted()).toEqual(['already_undone', 'undone']);
     expect(await numbers()).toEqual(BEFORE);
     await isWhole();
   });
 
   it('keeps another undo waiting once it has locked the job', async () => {
-    const { jobId, numbers } = await aLoadedTable(mode);
-    const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => undo(company, jobId));
-    expect([reasonOf(await undo(company, jobId)), reasonOf(await outcome)]).toEqual(['undone', 'already_undone']);
+    const { jobId, numbers } = await createLoadedTable(mode);
+    const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => undoJob(company, jobId));
+    expect([readReason(await undoJob(company, jobId)), readReason(await outcome)]).toEqual([
+      'undone',
+      'already_undone',
+    ]);
     expect(await numbers()).toEqual(BEFORE);
   });
 
@@ -60,24 +63,24 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     'comes before a load in the mode %s, or is refused after it',
     async (second) => {
       const key = second === 'upsert' ? ['n'] : [];
-      const first = await aLoadedTable(mode);
-      const before = await aStagedJob(company, first.id, [20], second, key);
+      const first = await createLoadedTable(mode);
+      const before = await createStagedJob(company, first.id, [20], second, key);
       const overtaking = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, before.publish);
-      expect(reasonOf(await undo(company, first.jobId))).toBe('later_load');
+      expect(readReason(await undoJob(company, first.jobId))).toBe('later_load');
       expect(await overtaking.outcome).toBe('done');
       expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED, 20]);
       await first.isWhole();
 
-      const other = await aLoadedTable(mode);
-      const after = await aStagedJob(company, other.id, [20], second, key);
+      const other = await createLoadedTable(mode);
+      const after = await createStagedJob(company, other.id, [20], second, key);
       const waiting = await rivalBeforeStatement(company.id, SET_UNDONE_AT, after.publish);
-      expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+      expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
       expect(await waiting.outcome).toBe('done');
       expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...BEFORE, 20]);
       await other.isWhole();
       if (second === 'upsert') return;
       // The load that came after can be undone in its turn.
-      expect(reasonOf(await undo(company, after.jobId))).toBe('undone');
+      expect(readReason(await undoJob(company, after.jobId))).toBe('undone');
       expect(await other.numbers()).toEqual(BEFORE);
       await other.isWhole();
     },
@@ -96,10 +99,10 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
       [SELECT_UNDO_STATE, [200, 204, 201]],
       [SET_UNDONE_AT, [404, 404, 201]],
     ] as const) {
-      const { id, routes, jobId, numbers, isWhole } = await aLoadedTable(mode);
-      const rows = (await rowsOf(company, id)) as { id: string; n: number }[];
+      const { id, routes, jobId, numbers, isWhole } = await createLoadedTable(mode);
+      const rows = (await readRows(company, id)) as { id: string; n: number }[];
       const { outcome } = await rivalBeforeStatement(company.id, statement, () => change(routes, rows));
-      expect(reasonOf(await undo(company, jobId))).toBe('undone');
+      expect(readReason(await undoJob(company, jobId))).toBe('undone');
       expect(await outcome).toEqual(statuses);
       expect(await numbers()).toEqual([...BEFORE, 77]);
       await isWhole();
@@ -115,14 +118,14 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ],
     ['table_deleted', 'deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
-    const first = await aLoadedTable(mode);
+    const first = await createLoadedTable(mode);
     const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
-    expect(reasonOf(await undo(company, first.jobId))).toBe(reason);
+    expect(readReason(await undoJob(company, first.jobId))).toBe(reason);
     expect((await before.outcome).status).toBeLessThan(300);
 
-    const other = await aLoadedTable(mode);
+    const other = await createLoadedTable(mode);
     const after = await rivalBeforeStatement(company.id, SET_UNDONE_AT, () => change(other.routes));
-    expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+    expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
     expect((await after.outcome).status).toBeLessThan(300);
     if (reason === 'table_deleted') expect((await other.routes.restore()).status).toBe(200);
     expect(await other.numbers()).toEqual(reason === 'truncated' ? [] : BEFORE);
@@ -130,9 +133,9 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   });
 
   it('shows readers the rows from before, without a wait, until it ends', async () => {
-    const { jobId, numbers } = await aLoadedTable(mode);
+    const { jobId, numbers } = await createLoadedTable(mode);
     const { outcome } = await rivalBeforeStatement(company.id, SET_UNDONE_AT, numbers);
-    expect(reasonOf(await undo(company, jobId))).toBe('undone');
+    expect(readReason(await undoJob(company, jobId))).toBe('undone');
     expect(await outcome).toEqual(LOADED);
     expect(await numbers()).toEqual(BEFORE);
   });
@@ -140,7 +143,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 
 describe('the undo of an upload that made a table', () => {
   async function aMadeTable() {
-    const job = await load(company, [aFileOf([10, 11])], { display_name: `feita_${++tableCount}` });
+    const job = await loadFiles(company, [makeFileOf([10, 11])], { display_name: `feita_${++tableCount}` });
     const routes = tableRoutes(company.as, job.user_table_id);
     return { id: job.user_table_id as string, jobId: job._id as string, routes };
   }
@@ -151,8 +154,8 @@ describe('the undo of an upload that made a table', () => {
     ['waits for it, and finds it undone', SET_UNDONE_AT],
   ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
     const { jobId, routes } = await aMadeTable();
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
-    const reasons = [reasonOf(await undo(company, jobId)), reasonOf(await outcome)];
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undoJob(company, jobId));
+    const reasons = [readReason(await undoJob(company, jobId)), readReason(await outcome)];
     expect(reasons.toSorted()).toEqual(['already_undone', 'undone']);
     expect((await routes.get()).status).toBe(404);
     expect((await routes.restore()).status).toBe(200);
@@ -162,22 +165,22 @@ describe('the undo of an upload that made a table', () => {
   it('comes before or after an insert of rows', async () => {
     const first = await aMadeTable();
     const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => first.routes.insert([{ n: 77 }]));
-    expect(statusOf(await undo(company, first.jobId))).toEqual([200, 3]);
+    expect(statusOf(await undoJob(company, first.jobId))).toEqual([200, 3]);
     expect(statusOf(await before.outcome)).toEqual([201, 1]);
 
     const other = await aMadeTable();
     const after = await rivalBeforeStatement(company.id, SET_DELETED_AT, () => other.routes.insert([{ n: 77 }]));
-    expect(statusOf(await undo(company, other.jobId))).toEqual([200, 2]);
+    expect(statusOf(await undoJob(company, other.jobId))).toEqual([200, 2]);
     expect((await after.outcome).status).toBe(404);
     expect((await other.routes.restore()).status).toBe(200);
     expect((await other.routes.rows()).body.total).toBe(2);
   });
 
   it('comes before an upload into the table, or is refused while that one is unfinished', async () => {
-    const into = (id: string) => postFiles(company, [aFileOf([20])], { ...aHeldQueue(), into: id });
+    const into = (id: string) => postFiles(company, [makeFileOf([20])], { ...createHeldQueue(), into: id });
     const first = await aMadeTable();
     const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => into(first.id));
-    expect(await undo(company, first.jobId)).toMatchObject({
+    expect(await undoJob(company, first.jobId)).toMatchObject({
       status: 409,
       body: { error_code: 'MANAGED_TABLE_LOCKED' },
     });
@@ -185,18 +188,18 @@ describe('the undo of an upload that made a table', () => {
 
     const other = await aMadeTable();
     const after = await rivalBeforeStatement(company.id, SET_DELETED_AT, () => into(other.id));
-    expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+    expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
     expect((await after.outcome).status).toBe(404);
   });
 });
 
 describe('replaced rows that are kept for an undo', () => {
   it('are not restored when they are dropped just before the undo', async () => {
-    const { jobId, numbers, isWhole } = await aLoadedTable('replace');
+    const { jobId, numbers, isWhole } = await createLoadedTable('replace');
     const { outcome } = await rivalBeforeStatement(company.id, /IN ACCESS SHARE MODE/, () =>
-      inDatabase(company, (database) => database.execute(`DROP TABLE kept."${jobId}"`)),
+      queryDatabase(company, (database) => database.execute(`DROP TABLE kept."${jobId}"`)),
     );
-    expect(reasonOf(await undo(company, jobId))).toBe('too_old');
+    expect(readReason(await undoJob(company, jobId))).toBe('too_old');
     await outcome;
     expect(await numbers()).toEqual([10, 11]);
     await isWhole();
@@ -207,13 +210,13 @@ describe('replaced rows that are kept for an undo', () => {
     const routes = tableRoutes(company.as, id);
     await routes.insert([{ n: 0 }, { n: 1 }]);
     const [zero] = (await routes.rows()).body.records;
-    const job = await aStagedJob(company, id, [10], 'replace');
+    const job = await createStagedJob(company, id, [10], 'replace');
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE TABLE "kept"/, () =>
       routes.updateRow(zero.id, { n: 99 }),
     );
     expect(await job.publish()).toBe('done');
     expect((await outcome).status).toBe(200);
-    expect(reasonOf(await undo(company, job.jobId))).toBe('undone');
-    expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual([99, 1]);
+    expect(readReason(await undoJob(company, job.jobId))).toBe('undone');
+    expect((await readRows(company, id)).map(({ n }) => n)).toEqual([99, 1]);
   });
 });

@@ -2,8 +2,18 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { aFileOf } from './staged.ts';
-import { aFile, aHeldQueue, inDatabase, jobOf, load, rowsOf, sweep, undo, upload } from './support.ts';
+import { makeFileOf } from './staged.ts';
+import {
+  createHeldQueue,
+  loadFiles,
+  makeFile,
+  queryDatabase,
+  readJob,
+  readRows,
+  runSweep,
+  undoJob,
+  uploadFiles,
+} from './support.ts';
 
 const HOUR = 60 * 60_000;
 
@@ -14,45 +24,45 @@ beforeAll(async () => {
 });
 
 /** A table with the numbers 0, 1 and 2. */
-async function aFilledTable() {
+async function createFilledTable() {
   const name = `desfeita_${++tableCount}`;
   const id = await aTable(company.as, name, [column('n', 'integer')]);
   const routes = tableRoutes(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const into = async (mode: string, values: number[]): Promise<string> => {
-    const job = await load(company, [aFileOf(values)], {}, { into: id, mode });
+    const job = await loadFiles(company, [makeFileOf(values)], {}, { into: id, mode });
     expect(job).toMatchObject({ status: 'done', undone_at: null, undone_by: null });
     return job._id;
   };
-  const numbers = async () => (await rowsOf(company, id)).map(({ n }) => n);
+  const numbers = async () => (await readRows(company, id)).map(({ n }) => n);
   return { id, name, routes, into, numbers };
 }
 
 const UNDONE = (removed: number, restored = 0) => [200, { status: 'undone', removed, restored }];
-const undone = async (jobId: string) => {
-  const { status, body } = await undo(company, jobId);
+const undoAndRead = async (jobId: string) => {
+  const { status, body } = await undoJob(company, jobId);
   return [status, body];
 };
-const refused = async (jobId: string) => {
-  const { status, body } = await undo(company, jobId);
+const readUndoRefusal = async (jobId: string) => {
+  const { status, body } = await undoJob(company, jobId);
   return [status, body.error_code, body.details?.reason];
 };
-const NOT = (reason: string) => [409, 'UPLOAD_JOB_NOT_UNDOABLE', reason];
+const notUndoable = (reason: string) => [409, 'UPLOAD_JOB_NOT_UNDOABLE', reason];
 
-const keptTables = () =>
-  inDatabase(company, async (database) =>
+const listKeptTables = () =>
+  queryDatabase(company, async (database) =>
     (await database.query<{ name: string }>(`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'kept'`)).map(
       ({ name }) => name,
     ),
   );
 const ageLoad = (jobId: string, time: string) =>
-  inDatabase(company, (database) =>
+  queryDatabase(company, (database) =>
     database.execute(`UPDATE console.upload_jobs SET loaded_at = now() - $2::interval WHERE id = $1`, [jobId, time]),
   );
 
 describe('the undo of an append', () => {
   it('deletes the rows that the append added, changed or not, and leaves all others', async () => {
-    const { routes, into, numbers } = await aFilledTable();
+    const { routes, into, numbers } = await createFilledTable();
     const jobId = await into('append', [10, 11, 12, 13]);
     await routes.insert([{ n: 20 }, { n: 21 }]);
     const rows = (await routes.rows()).body.records;
@@ -61,58 +71,58 @@ describe('the undo of an append', () => {
     await routes.updateRow(rowOf(1), { n: 101 });
     await routes.deleteRow(rowOf(12));
 
-    expect(await undone(jobId)).toEqual(UNDONE(3));
+    expect(await undoAndRead(jobId)).toEqual(UNDONE(3));
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
     expect((await routes.get()).body.row_count).toBe(5);
-    expect(await jobOf(company, jobId)).toMatchObject({
+    expect(await readJob(company, jobId)).toMatchObject({
       status: 'done',
       error: null,
       undone_at: expect.stringMatching(/Z$/),
       undone_by: company.owner.id,
     });
-    expect(await refused(jobId)).toEqual(NOT('already_undone'));
+    expect(await readUndoRefusal(jobId)).toEqual(notUndoable('already_undone'));
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
   });
 
   it('is refused while a later load stands, so loads are undone one after the other', async () => {
-    const { routes, into, numbers } = await aFilledTable();
+    const { routes, into, numbers } = await createFilledTable();
     const jobs = [await into('append', [10]), await into('replace', [20, 21]), await into('append', [30])] as const;
-    expect(await refused(jobs[0])).toEqual(NOT('later_load'));
-    expect(await refused(jobs[1])).toEqual(NOT('later_load'));
-    expect(await undone(jobs[2])).toEqual(UNDONE(1));
-    expect(await refused(jobs[0])).toEqual(NOT('later_load'));
-    expect(await undone(jobs[1])).toEqual(UNDONE(2, 4));
+    expect(await readUndoRefusal(jobs[0])).toEqual(notUndoable('later_load'));
+    expect(await readUndoRefusal(jobs[1])).toEqual(notUndoable('later_load'));
+    expect(await undoAndRead(jobs[2])).toEqual(UNDONE(1));
+    expect(await readUndoRefusal(jobs[0])).toEqual(notUndoable('later_load'));
+    expect(await undoAndRead(jobs[1])).toEqual(UNDONE(2, 4));
     expect(await numbers()).toEqual([0, 1, 2, 10]);
-    expect(await undone(jobs[0])).toEqual(UNDONE(1));
+    expect(await undoAndRead(jobs[0])).toEqual(UNDONE(1));
     expect(await numbers()).toEqual([0, 1, 2]);
     expect((await routes.get()).body.row_count).toBe(3);
     expect(await into('append', [40])).toBeDefined();
-    expect(await refused(jobs[2])).toEqual(NOT('already_undone'));
+    expect(await readUndoRefusal(jobs[2])).toEqual(notUndoable('already_undone'));
   });
 });
 
 describe('the undo of a replacement', () => {
   it('restores the previous rows, and keeps rows that were inserted since', async () => {
-    const { routes, into, numbers } = await aFilledTable();
+    const { routes, into, numbers } = await createFilledTable();
     const before = (await routes.rows()).body.records;
     const jobId = await into('replace', [10, 11]);
     await routes.insert([{ n: 20 }]);
     const [loaded] = (await routes.rows()).body.records;
     await routes.updateRow(loaded.id, { n: 100 });
-    expect(await keptTables()).toContain(jobId);
+    expect(await listKeptTables()).toContain(jobId);
 
-    expect(await undone(jobId)).toEqual(UNDONE(2, 3));
+    expect(await undoAndRead(jobId)).toEqual(UNDONE(2, 3));
     expect(await numbers()).toEqual([0, 1, 2, 20]);
     expect((await routes.rows()).body.records.slice(0, 3)).toEqual(before);
     expect((await routes.get()).body.row_count).toBe(4);
-    expect(await keptTables()).not.toContain(jobId);
+    expect(await listKeptTables()).not.toContain(jobId);
   });
 
   it('uses rows that are kept where no user’s SQL can read them, not even in statistics', async () => {
-    const { name, into, id } = await aFilledTable();
+    const { name, into, id } = await createFilledTable();
     const jobId = await into('replace', [10, 11]);
-    await inDatabase(company, (database) => database.execute(`ANALYZE kept."${jobId}"`));
-    const rights = await inDatabase(company, (database) =>
+    await queryDatabase(company, (database) => database.execute(`ANALYZE kept."${jobId}"`));
+    const rights = await queryDatabase(company, (database) =>
       database.query(
         `SELECT has_schema_privilege($1, 'kept', 'USAGE') AS schema, has_table_privilege($1, $2::regclass, 'SELECT') AS rows,
            has_any_column_privilege($1, $2::regclass, 'SELECT') AS statistics,
@@ -129,71 +139,76 @@ describe('the undo of a replacement', () => {
   });
 
   it('is refused, and changes nothing, when it would violate a unique index', async () => {
-    const { name, routes, into, numbers } = await aFilledTable();
+    const { name, routes, into, numbers } = await createFilledTable();
     const jobId = await into('replace', [10]);
     await routes.insert([{ n: 1 }]);
-    await inDatabase(company, (database) => database.execute(`CREATE UNIQUE INDEX of_${name} ON public.${name} (n)`));
-    expect(await refused(jobId)).toEqual(NOT('unique_index'));
+    await queryDatabase(company, (database) =>
+      database.execute(`CREATE UNIQUE INDEX of_${name} ON public.${name} (n)`),
+    );
+    expect(await readUndoRefusal(jobId)).toEqual(notUndoable('unique_index'));
     expect(await numbers()).toEqual([10, 1]);
     const one = (await routes.rows()).body.records[1].id;
     await routes.deleteRow(one);
-    expect(await undone(jobId)).toEqual(UNDONE(1, 3));
+    expect(await undoAndRead(jobId)).toEqual(UNDONE(1, 3));
   });
 
   it('is possible for 30 days, after which the replaced rows are dropped', async () => {
-    const { into, routes } = await aFilledTable();
+    const { into, routes } = await createFilledTable();
     const [old, young] = [await into('replace', [10]), await into('append', [11])];
-    expect(await undone(young)).toEqual(UNDONE(1));
+    expect(await undoAndRead(young)).toEqual(UNDONE(1));
     await ageLoad(old, '29 days 23 hours');
     expect((await routes.loads()).body.records.map(({ undoable }: { undoable: boolean }) => undoable)).toEqual([
       false,
       true,
     ]);
-    await sweep(aHeldQueue(), 90_000);
-    expect(await keptTables()).toContain(old);
+    await runSweep(createHeldQueue(), 90_000);
+    expect(await listKeptTables()).toContain(old);
     await ageLoad(old, '30 days 1 second');
-    expect(await refused(old)).toEqual(NOT('too_old'));
+    expect(await readUndoRefusal(old)).toEqual(notUndoable('too_old'));
     expect((await routes.loads()).body.records).toMatchObject([{ job_id: young }]);
-    await sweep(aHeldQueue(), 2 * HOUR);
-    expect(await keptTables()).not.toContain(old);
+    await runSweep(createHeldQueue(), 2 * HOUR);
+    expect(await listKeptTables()).not.toContain(old);
   });
 });
 
 describe('the undo of an upload that made a table', () => {
   it('deletes the table, which can be restored', async () => {
-    const job = await load(company, [aFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
+    const job = await loadFiles(company, [makeFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
     const routes = tableRoutes(company.as, job.user_table_id);
     await routes.insert([{ n: 4 }]);
-    expect(await undone(job._id)).toEqual(UNDONE(4));
+    expect(await undoAndRead(job._id)).toEqual(UNDONE(4));
     expect((await routes.get()).status).toBe(404);
     expect((await routes.loads()).status).toBe(404);
-    expect(await refused(job._id)).toEqual(NOT('already_undone'));
+    expect(await readUndoRefusal(job._id)).toEqual(notUndoable('already_undone'));
     expect((await routes.restore()).status).toBe(200);
     expect((await routes.rows()).body.total).toBe(4);
-    expect(await refused(job._id)).toEqual(NOT('already_undone'));
+    expect(await readUndoRefusal(job._id)).toEqual(notUndoable('already_undone'));
   });
 
   it.each([
-    ['later_load', (id: string) => load(company, [aFileOf([9])], {}, { into: id })],
+    ['later_load', (id: string) => loadFiles(company, [makeFileOf([9])], {}, { into: id })],
     ['truncated', (id: string) => tableRoutes(company.as, id).truncate()],
     ['columns_changed', (id: string) => tableRoutes(company.as, id).put({ columns: [column('n', 'decimal', false)] })],
     ['table_deleted', (id: string) => tableRoutes(company.as, id).delete()],
     ['too_old', (_id: string, jobId: string) => ageLoad(jobId, '30 days 1 second')],
   ])('is refused as %s', async (reason, change) => {
-    const job = await load(company, [aFileOf([1, 2])], { display_name: `feita_${reason}` });
+    const job = await loadFiles(company, [makeFileOf([1, 2])], { display_name: `feita_${reason}` });
     const routes = tableRoutes(company.as, job.user_table_id);
     expect((await routes.loads()).body.records).toMatchObject([
       { job_id: job._id, mode: 'create', row_count: 2, inserted: 2, undoable: true },
     ]);
     await change(job.user_table_id, job._id);
-    expect(await refused(job._id)).toEqual(NOT(reason));
+    expect(await readUndoRefusal(job._id)).toEqual(notUndoable(reason));
     if (reason !== 'table_deleted') expect((await routes.get()).status).toBe(200);
   });
 
   it('is refused while another upload into the table is unfinished', async () => {
-    const job = await load(company, [aFileOf([1])], { display_name: 'em_uso' });
-    await upload(company, [aFileOf([2])], { ...aHeldQueue(), into: job.user_table_id });
-    expect(await undo(company, job._id)).toMatchObject({ status: 409, body: { error_code: 'MANAGED_TABLE_LOCKED' } });
+    const job = await loadFiles(company, [makeFileOf([1])], { display_name: 'em_uso' });
+    await uploadFiles(company, [makeFileOf([2])], { ...createHeldQueue(), into: job.user_table_id });
+    expect(await undoJob(company, job._id)).toMatchObject({
+      status: 409,
+      body: { error_code: 'MANAGED_TABLE_LOCKED' },
+    });
   });
 });
 
@@ -213,50 +228,50 @@ describe('an upload', () => {
     ['deleted', 'table_deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
   ])('cannot be undone once its table was %s', async (_what, reason, change) => {
     for (const mode of ['append', 'replace']) {
-      const { routes, into } = await aFilledTable();
+      const { routes, into } = await createFilledTable();
       const jobId = await into(mode, [10, 11]);
       expect((await change(routes)).status).toBeLessThan(300);
-      expect(await refused(jobId)).toEqual(NOT(reason));
+      expect(await readUndoRefusal(jobId)).toEqual(notUndoable(reason));
       if (reason === 'table_deleted') continue;
       expect((await routes.loads()).body.records).toMatchObject([{ job_id: jobId, undoable: false }]);
       const next = await into('append', [30]);
-      expect(await undone(next)).toEqual(UNDONE(1));
-      expect(await refused(jobId)).toEqual(NOT(reason));
+      expect(await undoAndRead(next)).toEqual(UNDONE(1));
+      expect(await readUndoRefusal(jobId)).toEqual(notUndoable(reason));
     }
   });
 
   it('can be undone after its table was renamed, or deleted and restored', async () => {
-    const { routes, into, numbers } = await aFilledTable();
+    const { routes, into, numbers } = await createFilledTable();
     const jobId = await into('replace', [10, 11]);
     await routes.put({ display_name: `renomeada_${tableCount}` });
     await routes.delete();
     await routes.restore();
-    expect(await undone(jobId)).toEqual(UNDONE(2, 3));
+    expect(await undoAndRead(jobId)).toEqual(UNDONE(2, 3));
     expect(await numbers()).toEqual([0, 1, 2]);
   });
 
   it('cannot be undone when it is not done, or was done by an earlier version', async () => {
-    const { id, into } = await aFilledTable();
-    const queued = await upload(company, [aFileOf([1])], { ...aHeldQueue(), into: id });
-    expect(await refused(queued)).toEqual(NOT('not_done'));
-    const first = await upload(company, [aFileOf([1])], aHeldQueue());
-    expect(await refused(first)).toEqual(NOT('not_done'));
+    const { id, into } = await createFilledTable();
+    const queued = await uploadFiles(company, [makeFileOf([1])], { ...createHeldQueue(), into: id });
+    expect(await readUndoRefusal(queued)).toEqual(notUndoable('not_done'));
+    const first = await uploadFiles(company, [makeFileOf([1])], createHeldQueue());
+    expect(await readUndoRefusal(first)).toEqual(notUndoable('not_done'));
     const jobId = await into('append', [10]);
     for (const number of [0, null]) {
-      await inDatabase(company, (database) =>
+      await queryDatabase(company, (database) =>
         database.execute('UPDATE console.upload_jobs SET load_number = $2 WHERE id = $1', [jobId, number]),
       );
-      expect(await refused(jobId)).toEqual(NOT('earlier_version'));
+      expect(await readUndoRefusal(jobId)).toEqual(notUndoable('earlier_version'));
     }
   });
 
   it('needs for its undo the permissions upload and data-write, or upload and delete if it made the table', async () => {
-    const { id, into } = await aFilledTable();
+    const { id, into } = await createFilledTable();
     const appended = await into('append', [10]);
-    const made = await load(company, [aFileOf([1])], { display_name: 'de_quem_pode' });
+    const made = await loadFiles(company, [makeFileOf([1])], { display_name: 'de_quem_pode' });
     const statusFor = async (jobId: string, ...can: string[]) => {
       const { as } = await aUser(company, { can: can.map((action) => `managed-tables:${action}`) });
-      return (await undo(company, jobId, as)).status;
+      return (await undoJob(company, jobId, as)).status;
     };
     expect(await statusFor(appended, 'upload', 'delete')).toBe(403);
     expect(await statusFor(appended, 'data-write', 'delete')).toBe(403);
@@ -266,22 +281,22 @@ describe('an upload', () => {
       denied: ['managed-tables:data-write'],
       deniedOn: [`arn:svc:managed-tables::${company.id}:table/${id}`],
     });
-    expect((await undo(company, appended, denied)).status).toBe(403);
+    expect((await undoJob(company, appended, denied)).status).toBe(403);
     expect(await statusFor(appended, 'upload', 'data-write')).toBe(200);
     expect(await statusFor(made._id, 'upload', 'delete')).toBe(200);
 
     const other = await aProvisionedCompany();
-    expect((await undo(other, appended)).status).toBe(404);
-    expect((await undo(company, 'x')).status).toBe(404);
+    expect((await undoJob(other, appended)).status).toBe(404);
+    expect((await undoJob(company, 'x')).status).toBe(404);
   });
 });
 
 describe('the uploads of a table', () => {
   it('are listed, the last first, with whether each can be undone', async () => {
-    const { id, routes, into } = await aFilledTable();
+    const { id, routes, into } = await createFilledTable();
     const first = await into('append', [10, 11]);
-    const files = [aFile('a.csv', 'n\n1\n'), aFile('b.csv', 'n\n2\n')];
-    const second = (await load(company, files, {}, { into: id, mode: 'replace' }))._id;
+    const files = [makeFile('a.csv', 'n\n1\n'), makeFile('b.csv', 'n\n2\n')];
+    const second = (await loadFiles(company, files, {}, { into: id, mode: 'replace' }))._id;
     const { body } = await routes.loads();
     expect(body).toMatchObject({ total: 2, quantity: 2 });
     expect(body.records[0]).toStrictEqual({
@@ -296,7 +311,7 @@ describe('the uploads of a table', () => {
       undoable: true,
     });
     expect(body.records[1]).toMatchObject({ job_id: first, mode: 'append', file_names: ['n.csv'], undoable: false });
-    await undo(company, second);
+    await undoJob(company, second);
     expect((await routes.loads('?per_page=1')).body).toMatchObject({ total: 2, records: [{ undoable: false }] });
     expect((await routes.loads('?page=2&per_page=1')).body.records).toMatchObject([{ job_id: first, undoable: true }]);
     const other = await aProvisionedCompany();

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import { aProvisionedCompany } from '../support/worlds.ts';
-import { aFile, finished, upload, waiting } from './support.ts';
+import { makeFile, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
 
 it('an upload makes a table of a file', async () => {
   const company = await aProvisionedCompany();
-  const jobId = await upload(company, [aFile('vendas.csv', 'nome,valor\nAna,1.5\nBia,2\n')]);
-  const job = await waiting(company, jobId);
+  const jobId = await uploadFiles(company, [makeFile('vendas.csv', 'nome,valor\nAna,1.5\nBia,2\n')]);
+  const job = await waitForAnalysis(company, jobId);
   expect(job.inferred_schema).toMatchObject({ suggested_table_name: 'vendas', total_row_count_estimate: 2 });
   const { columns } = job.inferred_schema;
   const confirmed = await company.as.post(`/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
     json: { display_name: 'vendas', columns },
   });
   expect(confirmed).toMatchObject({ status: 200, body: { status: 'inserting' } });
-  const done = await finished(company, jobId);
+  const done = await waitForEnd(company, jobId);
   expect(done).toMatchObject({ status: 'done', error: null });
   // A row that comes later stands later, and its id is drawn as in every table.
   await company.as.post(`/v1/managed-tables/${done.user_table_id}/data`, {

@@ -2,20 +2,20 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aStagedJob } from './staged.ts';
+import { createStagedJob } from './staged.ts';
 import {
-  aFile,
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliverAll,
-  jobOf,
-  load,
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  loadFiles,
+  makeFile,
   postFiles,
-  rowsOf,
-  undo,
-  upload,
-  waiting,
+  readJob,
+  readRows,
+  undoJob,
+  uploadFiles,
+  waitForAnalysis,
 } from './support.ts';
 
 let company: Company;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 const COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
 
 /** A table with three rows, of which the codes are unique. */
-async function aFilledTable(columns = COLUMNS) {
+async function createFilledTable(columns = COLUMNS) {
   const id = await aTable(company.as, `mesclada_${++tableCount}`, columns);
   const routes = tableRoutes(company.as, id);
   const inserted = await routes.insert([
@@ -37,15 +37,15 @@ async function aFilledTable(columns = COLUMNS) {
   ]);
   expect(inserted.status).toBe(201);
   const upsert = (csv: string, key = ['code'], changes: Record<string, unknown> = {}) =>
-    load(company, [aFile('f.csv', csv)], changes, { into: id, mode: 'upsert', key });
+    loadFiles(company, [makeFile('f.csv', csv)], changes, { into: id, mode: 'upsert', key });
   const indexes = async () => (await company.as.get(`/v1/managed-tables/${id}/indexes`)).body.records;
   return { id, routes, upsert, indexes };
 }
 
-const valuesOf = async (id: string) =>
-  (await rowsOf(company, id)).map(({ code, store, name, price }) => [code, store, name, price]);
+const readValues = async (id: string) =>
+  (await readRows(company, id)).map(({ code, store, name, price }) => [code, store, name, price]);
 
-const SMALL = { UPLOAD_MESSAGE_BYTES: '4096' };
+const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '4096' };
 
 const BEFORE = [
   ['a', 1, 'Ana', 1.5],
@@ -55,8 +55,8 @@ const BEFORE = [
 
 describe('an upsert', () => {
   it('updates rows of the same key in the columns that the file has, and inserts the others', async () => {
-    const { id, routes, upsert, indexes } = await aFilledTable();
-    const before = await rowsOf(company, id);
+    const { id, routes, upsert, indexes } = await createFilledTable();
+    const before = await readRows(company, id);
     const job = await upsert('code,price\nd,4\nb,9\na,1.50\nB,7\n');
     expect(job).toMatchObject({
       status: 'done',
@@ -64,39 +64,39 @@ describe('an upsert', () => {
       key: ['code'],
       result: { inserted: 2, updated: 1, unchanged: 1 },
     });
-    expect(await valuesOf(id)).toEqual([
+    expect(await readValues(id)).toEqual([
       ['a', 1, 'Ana', 1.5],
       ['b', 1, 'Bia', 9],
       ['c', 2, 'Caio', null],
       ['d', null, null, 4],
       ['B', null, null, 7],
     ]);
-    expect((await rowsOf(company, id)).slice(0, 3).map((row) => row.id)).toEqual(before.map((row) => row.id));
+    expect((await readRows(company, id)).slice(0, 3).map((row) => row.id)).toEqual(before.map((row) => row.id));
     expect((await routes.get()).body.row_count).toBe(5);
     expect(await indexes()).toMatchObject([{ columns: ['code'], unique: true }]);
     expect((await routes.loads()).body.records).toMatchObject([
       { job_id: job._id, mode: 'upsert', row_count: 4, inserted: 2, updated: 1, undoable: false },
     ]);
-    expect(await undo(company, job._id)).toMatchObject({ status: 409, body: { details: { reason: 'upsert' } } });
+    expect(await undoJob(company, job._id)).toMatchObject({ status: 409, body: { details: { reason: 'upsert' } } });
 
     expect(await upsert('code\na\nz\n')).toMatchObject({ result: { inserted: 1, updated: 0, unchanged: 1 } });
     expect(await indexes()).toHaveLength(1);
   });
 
   it('matches rows by several columns, and uses an existing unique index on them in any order', async () => {
-    const { id, upsert, indexes } = await aFilledTable();
+    const { id, upsert, indexes } = await createFilledTable();
     const made = await company.as.post(`/v1/managed-tables/${id}/indexes`, {
       json: { columns: ['store', 'code'], unique: true },
     });
     expect(made.status).toBe(201);
     const job = await upsert('code,store,name\na,1,Eva\na,2,Fia\n', ['code', 'store']);
     expect(job).toMatchObject({ result: { inserted: 1, updated: 1, unchanged: 0 } });
-    expect((await valuesOf(id))[0]).toEqual(['a', 1, 'Eva', 1.5]);
+    expect((await readValues(id))[0]).toEqual(['a', 1, 'Eva', 1.5]);
     expect(await indexes()).toHaveLength(1);
   });
 
   it('by id updates rows from an edited export, and inserts none', async () => {
-    const { id, routes, upsert, indexes } = await aFilledTable();
+    const { id, routes, upsert, indexes } = await createFilledTable();
     const csv = String((await routes.export()).body);
     const changed = csv
       .replace('Bia', 'Bea')
@@ -108,9 +108,9 @@ describe('an upsert', () => {
       key: ['id'],
       result: { inserted: 0, updated: 1, unchanged: 2 },
     });
-    expect((await valuesOf(id))[1]).toEqual(['b', 1, 'Bea', 2]);
+    expect((await readValues(id))[1]).toEqual(['b', 1, 'Bea', 2]);
     expect(await upsert(changed, ['id'])).toMatchObject({ result: { inserted: 0, updated: 3, unchanged: 0 } });
-    expect((await valuesOf(id))[1]).toEqual(['B', 1, 'BEA', 2]);
+    expect((await readValues(id))[1]).toEqual(['B', 1, 'BEA', 2]);
     expect(await indexes()).toEqual([]);
     expect((await routes.get()).body.row_count).toBe(3);
   });
@@ -131,17 +131,17 @@ describe('an upsert', () => {
     ],
     ['an empty id', (ids: string[]) => `id,name\n${ids[0]},x\n,y\n`, 'VALUE_DOES_NOT_FIT', 3],
   ])('by id fails, with the line, for %s', async (_, csvOf, code, line) => {
-    const { id, upsert } = await aFilledTable();
-    const ids = (await rowsOf(company, id)).map((row) => row.id as string);
+    const { id, upsert } = await createFilledTable();
+    const ids = (await readRows(company, id)).map((row) => row.id as string);
     expect(await upsert(csvOf(ids), ['id'])).toMatchObject({
       status: 'failed',
       error: { code, file: 'f.csv', line, column: 'id' },
     });
-    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(BEFORE);
   });
 
   it('by id fails without an id column in the file', async () => {
-    const { upsert } = await aFilledTable();
+    const { upsert } = await createFilledTable();
     expect(await upsert('code,name\na,x\n', ['id'])).toMatchObject({
       status: 'failed',
       error: { code: 'COLUMN_MISSING', column: 'id' },
@@ -152,43 +152,43 @@ describe('an upsert', () => {
     const columns = [column('source_id'), column('name')];
     const id = await aTable(company.as, `mesclada_${++tableCount}`, columns);
     await tableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
-    const [row] = await rowsOf(company, id);
-    const job = await load(
+    const [row] = await readRows(company, id);
+    const job = await loadFiles(
       company,
-      [aFile('f.csv', `id,name\n${row?.id},m\n`)],
+      [makeFile('f.csv', `id,name\n${row?.id},m\n`)],
       {},
       { into: id, mode: 'upsert', key: ['id'] },
     );
     expect(job).toMatchObject({ status: 'done', result: { updated: 1 } });
-    expect(await rowsOf(company, id)).toEqual([{ ...row, name: 'm' }]);
+    expect(await readRows(company, id)).toEqual([{ ...row, name: 'm' }]);
   });
 
   it('accepts its mode and key after the files in the form', async () => {
-    const { id } = await aFilledTable();
+    const { id } = await createFilledTable();
     const form = new FormData();
-    form.append('files', aFile('f.csv', 'code,store,name\na,1,Eva\n'));
+    form.append('files', makeFile('f.csv', 'code,store,name\na,1,Eva\n'));
     for (const name of ['store', 'code']) form.append('key', name);
     form.append('mode', 'upsert');
     const { status, body } = await company.as.post(`/v1/managed-tables/${id}/upload`, { body: form });
-    expect([status, await jobOf(company, body.job_id)]).toMatchObject([
+    expect([status, await readJob(company, body.job_id)]).toMatchObject([
       201,
       { mode: 'upsert', key: ['store', 'code'] },
     ]);
-    await waiting(company, body.job_id);
-    await cancel(company, body.job_id);
+    await waitForAnalysis(company, body.job_id);
+    await cancelJob(company, body.job_id);
   });
 
   it('keeps earlier loads from being undone', async () => {
-    const { id, upsert } = await aFilledTable();
-    const { _id: before } = await load(company, [aFile('f.csv', 'code\nz\n')], {}, { into: id });
+    const { id, upsert } = await createFilledTable();
+    const { _id: before } = await loadFiles(company, [makeFile('f.csv', 'code\nz\n')], {}, { into: id });
     expect(await upsert('code,name\nz,Zoe\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
-    expect(await undo(company, before)).toMatchObject({ status: 409, body: { details: { reason: 'later_load' } } });
+    expect(await undoJob(company, before)).toMatchObject({ status: 409, body: { details: { reason: 'later_load' } } });
   });
 
   it('sets a value to null where the file has an empty one', async () => {
-    const { id, upsert } = await aFilledTable();
+    const { id, upsert } = await createFilledTable();
     expect(await upsert('code,name,price\na,,3\n')).toMatchObject({ result: { updated: 1 } });
-    expect((await valuesOf(id))[0]).toEqual(['a', 1, null, 3]);
+    expect((await readValues(id))[0]).toEqual(['a', 1, null, 3]);
   });
 
   it.each([
@@ -215,18 +215,18 @@ describe('an upsert', () => {
       { code: 'UPSERT_KEY_TWICE', file: 'f.csv', line: 6, column: 'code', value: 'x' },
     ],
   ])('fails, and leaves the table as it was, when %s', async (_what, csv, error, key = ['code']) => {
-    const { id, upsert, indexes } = await aFilledTable();
+    const { id, upsert, indexes } = await createFilledTable();
     expect(await upsert(csv, key)).toMatchObject({ status: 'failed', error, result: null });
-    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(BEFORE);
     expect(await indexes()).toEqual([]);
   });
 
   it('fails with the file and line of a duplicate key far into the second file', async () => {
-    const { id } = await aFilledTable();
+    const { id } = await createFilledTable();
     const many = Array.from({ length: 3000 }, (_, n) => `k${n},"${n}"`);
     const files = [
-      aFile('um.csv', `code,name\n${many.slice(0, 1000).join('\n')}\n`),
-      aFile(
+      makeFile('um.csv', `code,name\n${many.slice(0, 1000).join('\n')}\n`),
+      makeFile(
         'dois.csv',
         `name,code\n${many
           .slice(1000)
@@ -234,27 +234,27 @@ describe('an upsert', () => {
           .join('\n')}\nx,k7\n`,
       ),
     ];
-    const queue = aHeldQueue();
-    const jobId = await upload(company, files, { ...queue, into: id, mode: 'upsert', key: ['code'] });
-    await deliverAll(queue, SMALL);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    await confirm(company, jobId, { columns }, queue);
+    const queue = createHeldQueue();
+    const jobId = await uploadFiles(company, files, { ...queue, into: id, mode: 'upsert', key: ['code'] });
+    await deliverAllMessages(queue, SMALL_MESSAGES);
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
+    await confirmJob(company, jobId, { columns }, queue);
     // Every chunk in a message of its own.
-    expect(await deliverAll(queue, SMALL)).toBeGreaterThan(5);
-    const job = await jobOf(company, jobId);
+    expect(await deliverAllMessages(queue, SMALL_MESSAGES)).toBeGreaterThan(5);
+    const job = await readJob(company, jobId);
     expect(job.error).toMatchObject({ code: 'UPSERT_KEY_TWICE', file: 'dois.csv', line: 2002, value: 'k7' });
-    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(BEFORE);
   });
 
   it('fails with the line of a key that is too long for an index, and with the column where it is in the table', async () => {
     const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
-    const { id, routes, upsert } = await aFilledTable();
+    const { id, routes, upsert } = await createFilledTable();
     const many = Array.from({ length: 300 }, (_, n) => `k${n},"${'x'.repeat(20)}"`);
     const job = await upsert(`code,name\n${many.join('\n')}\n${long},x\nz,x\n`);
     const error = { code: 'VALUE_TOO_LONG_FOR_INDEX', column: 'code' };
     const place = { file: 'f.csv', line: 302, value: `${long.slice(0, 199)}…` };
     expect(job).toMatchObject({ status: 'failed', error: { ...error, ...place } });
-    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(BEFORE);
     expect((await routes.insert([{ code: long }])).status).toBe(201);
     const { message, ...told } = (await upsert('code\na\n')).error;
     expect(told).toEqual(error);
@@ -262,10 +262,10 @@ describe('an upsert', () => {
   });
 
   it('fails without a change when its key is not unique in the table', async () => {
-    const { id, upsert, indexes } = await aFilledTable();
+    const { id, upsert, indexes } = await createFilledTable();
     const job = await upsert('store,name\n7,x\n', ['store']);
     expect(job.error).toMatchObject({ code: 'UPSERT_KEY_NOT_UNIQUE', column: 'store', value: '1' });
-    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(BEFORE);
     expect(await indexes()).toEqual([]);
   });
 
@@ -276,22 +276,22 @@ describe('an upsert', () => {
       column('name', 'text', false),
       column('price', 'decimal'),
     ];
-    const { id, upsert } = await aFilledTable(columns);
+    const { id, upsert } = await createFilledTable(columns);
     expect(await upsert('code,price\nb,5\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
     const job = await upsert('code,price\nb,6\nnovo,7\n');
     expect(job.error).toMatchObject({ code: 'COLUMN_MISSING', file: 'f.csv', line: 3, column: 'name' });
-    expect((await valuesOf(id))[1]).toEqual(['b', 1, 'Bia', 5]);
+    expect((await readValues(id))[1]).toEqual(['b', 1, 'Bia', 5]);
   });
 
   it('fails when its key needs an eleventh index', async () => {
-    const { id, upsert, indexes } = await aFilledTable();
+    const { id, upsert, indexes } = await createFilledTable();
     for (let n = 0; n < 10; n += 1) {
       const json = { columns: n % 2 ? ['store', 'price'] : ['name'] };
       expect((await company.as.post(`/v1/managed-tables/${id}/indexes`, { json })).status).toBe(201);
     }
     expect((await upsert('code\nz\n')).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
     expect(await indexes()).toHaveLength(10);
-    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(BEFORE);
   });
 
   it('makes no more than ten indexes when another request makes one at the same moment', async () => {
@@ -299,11 +299,11 @@ describe('an upsert', () => {
     const path = `/v1/managed-tables/${id}/indexes`;
     const make = () => company.as.post(path, { json: { columns: ['m'] } });
     for (let n = 0; n < 9; n += 1) expect((await make()).status).toBe(201);
-    const { jobId, publish } = await aStagedJob(company, id, [1, 2], 'upsert', ['n']);
+    const { jobId, publish } = await createStagedJob(company, id, [1, 2], 'upsert', ['n']);
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX CONCURRENTLY/, publish);
     expect((await make()).status).toBe(201);
     expect([await outcome, await publish()]).toEqual(['again', 'done']);
-    expect((await jobOf(company, jobId)).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
+    expect((await readJob(company, jobId)).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
     expect((await company.as.get(path)).body.records).toHaveLength(10);
   });
 
@@ -315,23 +315,27 @@ describe('an upsert', () => {
     ['upsert', ['id', 'code'], '"id" identifica as linhas sozinho: omita as outras colunas'],
     ['append', ['code'], 'é para o modo upsert'],
   ])('is refused when it is sent: mode %s with the key %j', async (mode, key, message) => {
-    const { id } = await aFilledTable();
-    const refused = await postFiles(company, [aFile('f.csv', 'code\na\n')], { into: id, mode, key });
+    const { id } = await createFilledTable();
+    const refused = await postFiles(company, [makeFile('f.csv', 'code\na\n')], { into: id, mode, key });
     expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'key', message }] } });
   });
 
   it('cannot be confirmed without the column of its key', async () => {
-    const { id } = await aFilledTable();
-    const jobId = await upload(company, [aFile('f.csv', 'name\nx\n')], { into: id, mode: 'upsert', key: ['code'] });
-    const { inferred_schema: schema } = await waiting(company, jobId);
-    const refused = await confirm(company, jobId, { columns: schema.columns });
+    const { id } = await createFilledTable();
+    const jobId = await uploadFiles(company, [makeFile('f.csv', 'name\nx\n')], {
+      into: id,
+      mode: 'upsert',
+      key: ['code'],
+    });
+    const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
+    const refused = await confirmJob(company, jobId, { columns: schema.columns });
     expect(refused).toMatchObject({
       status: 422,
       body: {
         details: [{ field: 'columns', reason: 'required', message: expect.stringContaining('"code" faz parte') }],
       },
     });
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 });
 
@@ -341,15 +345,15 @@ describe('two upserts', () => {
     ['waits for the first', /DROP TABLE/],
   ])('both succeed, and insert each key once: the second %s', async (_what, statement) => {
     const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
-    const one = await aStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
-    const other = await aStagedJob(company, id, [3, 4], 'upsert', ['n']);
+    const one = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
+    const other = await createStagedJob(company, id, [3, 4], 'upsert', ['n']);
     const { outcome } = await rivalBeforeStatement(company.id, statement, other.publish);
     expect([await one.publish(), await outcome]).toEqual(['done', 'done']);
-    const jobs = [await jobOf(company, one.jobId), await jobOf(company, other.jobId)];
+    const jobs = [await readJob(company, one.jobId), await readJob(company, other.jobId)];
     expect(jobs.map(({ status }) => status)).toEqual(['done', 'done']);
     expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
     expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
-    expect((await rowsOf(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
+    expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
     expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(4);
   });
 });
@@ -366,24 +370,24 @@ describe('an upsert of a key that another request gives to a row at the same mom
     const json = { columns: ['n'], unique: true };
     expect((await company.as.post(`/v1/managed-tables/${id}/indexes`, { json })).status).toBe(201);
     const [row] = (await routes.rows()).body.records;
-    const job = await aStagedJob(company, id, [1, 7], 'upsert', ['n']);
+    const job = await createStagedJob(company, id, [1, 7], 'upsert', ['n']);
     const { outcome } = await rivalBeforeStatement(company.id, statement, () => routes.updateRow(row.id, { n: 7 }));
     expect(await job.publish()).toBe('done');
     // Who comes after finds the unique index and the key taken.
     expect((await outcome).status).toBe(when === 'first' ? 200 : 409);
-    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', result: { inserted: 1, unchanged: 1 } });
-    expect((await rowsOf(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 7]);
+    expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done', result: { inserted: 1, unchanged: 1 } });
+    expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 7]);
   });
 });
 
 it('an upsert that is cancelled before its load makes no index', async () => {
-  const { id, indexes } = await aFilledTable();
-  const jobId = await upload(company, [aFile('f.csv', 'code\nq\n')], {
-    ...aHeldQueue(),
+  const { id, indexes } = await createFilledTable();
+  const jobId = await uploadFiles(company, [makeFile('f.csv', 'code\nq\n')], {
+    ...createHeldQueue(),
     into: id,
     mode: 'upsert',
     key: ['code'],
   });
-  await cancel(company, jobId);
+  await cancelJob(company, jobId);
   expect(await indexes()).toEqual([]);
 });

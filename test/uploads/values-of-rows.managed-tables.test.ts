@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aFile, finished, jobOf, load, postFiles, upload, waiting } from './support.ts';
+import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
 
 const JOBS_PATH = '/v1/managed-tables/upload-jobs';
 /** Stands in every file and table, and in no answer to somebody who may not read rows. */
@@ -20,9 +20,9 @@ beforeAll(async () => {
   writer = (await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] })).as;
 });
 
-const seenBy = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
+const readJobAs = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
 
-async function aFilledTable() {
+async function createFilledTable() {
   const id = await aTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
   const routes = tableRoutes(company.as, id);
   const rows = [
@@ -36,10 +36,10 @@ async function aFilledTable() {
 describe('an upload job that is read by somebody without permission to read rows', () => {
   it('shows everything but the values of its files', async () => {
     const csv = `Salarios\nnome;${'n'};x\n${SECRET};1;1\nb;2;${SECRET}\n\nFonte: ${SECRET}\n`;
-    const jobId = await upload(company, [aFile(`f_${++tableCount}.csv`, csv)]);
-    const whole = await waiting(company, jobId);
+    const jobId = await uploadFiles(company, [makeFile(`f_${++tableCount}.csv`, csv)]);
+    const whole = await waitForAnalysis(company, jobId);
     expect(JSON.stringify(whole.inferred_schema)).toContain(SECRET);
-    const seen = await seenBy(uploader, jobId);
+    const seen = await readJobAs(uploader, jobId);
     expect(JSON.stringify(seen)).not.toContain(SECRET);
     const { columns, dialect, ...schema } = whole.inferred_schema;
     expect(seen).toEqual({
@@ -61,12 +61,12 @@ describe('an upload job that is read by somebody without permission to read rows
   });
 
   it('shows no values of its ignored columns', async () => {
-    const { id } = await aFilledTable();
-    const jobId = await upload(company, [aFile('f.csv', `code,extra\na,${SECRET}\n`)], { into: id });
-    expect((await waiting(company, jobId)).inferred_schema.ignored_columns[0].evidence.distinct_sample).toEqual([
-      SECRET,
-    ]);
-    const seen = await seenBy(uploader, jobId);
+    const { id } = await createFilledTable();
+    const jobId = await uploadFiles(company, [makeFile('f.csv', `code,extra\na,${SECRET}\n`)], { into: id });
+    expect((await waitForAnalysis(company, jobId)).inferred_schema.ignored_columns[0].evidence.distinct_sample).toEqual(
+      [SECRET],
+    );
+    const seen = await readJobAs(uploader, jobId);
     expect(seen.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', evidence: { distinct_sample: [] } }]);
     await company.as.post(`${JOBS_PATH}/${jobId}/cancel`);
   });
@@ -95,12 +95,12 @@ describe('an upload job that is read by somebody without permission to read rows
   ];
 
   it.each(FAILING)('shows no value in its error %s', async (code, csv, sent, prepare) => {
-    const { id } = await aFilledTable();
+    const { id } = await createFilledTable();
     await prepare(id);
-    const job = await load(company, [aFile('f.csv', csv)], {}, { into: id, ...sent });
+    const job = await loadFiles(company, [makeFile('f.csv', csv)], {}, { into: id, ...sent });
     expect(job.error).toMatchObject({ code, value: expect.stringContaining(SECRET) });
     expect(job.error.message).toContain(SECRET);
-    const seen = await seenBy(uploader, job._id);
+    const seen = await readJobAs(uploader, job._id);
     expect(seen.error).toMatchObject({ code, value: null, message: expect.stringContaining('"…"') });
     expect(JSON.stringify(seen)).not.toContain(SECRET);
   });
@@ -110,25 +110,30 @@ describe('an upload into a table', () => {
   it.each(['replace', 'upsert'])(
     'in the mode %s needs the permission data-write, at its begin and at its confirmation',
     async (mode) => {
-      const { id, routes } = await aFilledTable();
+      const { id, routes } = await createFilledTable();
       await routes.index(['n'], true);
       const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
-      const files = () => [aFile('f.csv', 'code,n\na,1\n')];
+      const files = () => [makeFile('f.csv', 'code,n\na,1\n')];
       const refused = await postFiles({ ...company, as: uploader }, files(), sent);
       expect(refused).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
-      const jobId = await upload({ ...company, as: writer }, files(), sent);
-      const { columns } = (await waiting(company, jobId)).inferred_schema;
+      const jobId = await uploadFiles({ ...company, as: writer }, files(), sent);
+      const { columns } = (await waitForAnalysis(company, jobId)).inferred_schema;
       const path = `${JOBS_PATH}/${jobId}/confirm`;
       expect((await uploader.post(path, { json: { columns } })).status).toBe(403);
-      expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+      expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
       expect((await writer.post(path, { json: { columns } })).status).toBe(200);
-      expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
+      expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done' });
     },
   );
 
   it('in the mode append needs the permission upload alone, but its undo data-write', async () => {
-    const { id } = await aFilledTable();
-    const appended = await load({ ...company, as: uploader }, [aFile('f.csv', 'code,n\na,3\n')], {}, { into: id });
+    const { id } = await createFilledTable();
+    const appended = await loadFiles(
+      { ...company, as: uploader },
+      [makeFile('f.csv', 'code,n\na,3\n')],
+      {},
+      { into: id },
+    );
     expect(appended).toMatchObject({ status: 'done' });
     expect((await uploader.post(`${JOBS_PATH}/${appended._id}/undo`)).status).toBe(403);
     expect((await writer.post(`${JOBS_PATH}/${appended._id}/undo`)).status).toBe(200);
@@ -137,7 +142,7 @@ describe('an upload into a table', () => {
 
 describe('a write by somebody without permission to read rows', () => {
   it('answers only the id and the fields that were sent', async () => {
-    const { routes, byWriter } = await aFilledTable();
+    const { routes, byWriter } = await createFilledTable();
     const [row] = (await routes.rows()).body.records;
     expect(await byWriter.updateRow(row.id, { n: '7' })).toMatchObject({ status: 200, body: { id: row.id, n: 7 } });
     expect(Object.keys((await byWriter.updateRow(row.id, { n: 8 })).body)).toEqual(['id', 'n']);
@@ -145,7 +150,7 @@ describe('a write by somebody without permission to read rows', () => {
   });
 
   it('does not name the duplicate value that prevents it', async () => {
-    const { routes, byWriter } = await aFilledTable();
+    const { routes, byWriter } = await createFilledTable();
     expect((await routes.index(['n'], true)).status).toBe(201);
     const [row] = (await routes.rows()).body.records;
     const refusal = (value: string | null) => ({ status: 409, body: { details: { columns: ['n'], value } } });
@@ -155,7 +160,7 @@ describe('a write by somebody without permission to read rows', () => {
   });
 
   it('does not name the value that prevents a change of columns or a unique index', async () => {
-    const { id, routes, byWriter } = await aFilledTable();
+    const { id, routes, byWriter } = await createFilledTable();
     await routes.insert([{ code: SECRET }]);
     const change = (as: typeof routes, type: string) =>
       as.put({ columns: [column('code', type), column('n', 'integer')] });

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 /** Begins to convert a workbook whose texts take so many bytes, and lasts until it is ended. */
-function converting(bytes: number) {
+function beginConversion(bytes: number) {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   let hasBegun = false;
   const done = withWorkbookLimit(async (reserve) => {
@@ -24,7 +24,7 @@ function converting(bytes: number) {
 }
 
 it('workbooks with many texts are converted one at a time, others in parallel', async () => {
-  const [first, second, small] = [converting(48 * MIB), converting(9 * MIB), converting(8 * MIB)];
+  const [first, second, small] = [beginConversion(48 * MIB), beginConversion(9 * MIB), beginConversion(8 * MIB)];
   await vi.advanceTimersByTimeAsync(1_000);
   expect([first, second, small].map(({ hasBegun }) => hasBegun())).toEqual([true, false, true]);
   first.end();
@@ -41,13 +41,13 @@ it('a workbook whose conversion fails lets the next one begin', async () => {
     throw new Error('damaged');
   });
   await expect(failing).rejects.toThrow('damaged');
-  const next = converting(48 * MIB);
+  const next = beginConversion(48 * MIB);
   next.end();
   expect(await next.done).toBe('converted');
 });
 
 it('a workbook that waits for 20 seconds is left for the next message', async () => {
-  const [first, second] = [converting(48 * MIB), converting(48 * MIB)];
+  const [first, second] = [beginConversion(48 * MIB), beginConversion(48 * MIB)];
   await vi.advanceTimersByTimeAsync(20_000);
   expect(await second.done).toBeNull();
   first.end();

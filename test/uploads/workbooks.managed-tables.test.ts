@@ -1,8 +1,19 @@
 import { CFB, utils, write } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, cancel, confirm, deliverAll, jobOf, load, rowsOf, upload, waiting } from './support.ts';
-import { aBook, aSheet, type Cell } from './workbooks.ts';
+import {
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverAllMessages,
+  loadFiles,
+  makeFile,
+  readJob,
+  readRows,
+  uploadFiles,
+  waitForAnalysis,
+} from './support.ts';
+import { type Cell, makeSheetWorkbook, makeWorkbook } from './workbooks.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -14,18 +25,18 @@ beforeAll(async () => {
 let tableCount = 0;
 
 /** The rows that a file becomes, without their ids. */
-async function rowsFrom(name: string, content: Bytes | string) {
-  const job = await load(company, [aFile(name, content)], { display_name: `planilha_${++tableCount}` });
+async function loadRows(name: string, content: Bytes | string) {
+  const job = await loadFiles(company, [makeFile(name, content)], { display_name: `planilha_${++tableCount}` });
   expect(job.error).toBeNull();
-  const rows = await rowsOf(company, job.user_table_id);
+  const rows = await readRows(company, job.user_table_id);
   return rows.map(({ id: _, ...values }) => values);
 }
 
 /** The job of a file that was looked into. */
-async function inferred(name: string, content: Bytes | string) {
-  const jobId = await upload(company, [aFile(name, content)]);
-  const job = await waiting(company, jobId);
-  if (job.status !== 'failed') await cancel(company, jobId);
+async function inferFile(name: string, content: Bytes | string) {
+  const jobId = await uploadFiles(company, [makeFile(name, content)]);
+  const job = await waitForAnalysis(company, jobId);
+  if (job.status !== 'failed') await cancelJob(company, jobId);
   return job;
 }
 
@@ -62,7 +73,7 @@ describe('a workbook', () => {
       '<r><t>Ana </t></r><r><t>"Bia"</t></r><rPh><t>leia-se</t></rPh>',
       '<t>linha 1_x000D_\nlinha 2 &#233;</t>',
     ];
-    expect(await rowsFrom('vendas.xlsx', aSheet(rows, { strings, formats }))).toEqual([
+    expect(await loadRows('vendas.xlsx', makeSheetWorkbook(rows, { strings, formats }))).toEqual([
       {
         nome: 'Ana "Bia"',
         quando: '2024-01-31T10:20:20.000Z',
@@ -90,7 +101,7 @@ describe('a workbook', () => {
 
   it('has its dates counted from 1904 if it says so', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '0' }], [{ s: 1, v: '43860' }]];
-    expect(await rowsFrom('mac.xlsx', aSheet(rows, { date1904: true, formats }))).toEqual([
+    expect(await loadRows('mac.xlsx', makeSheetWorkbook(rows, { date1904: true, formats }))).toEqual([
       { dia: '1904-01-01' },
       { dia: '2024-01-31' },
     ]);
@@ -102,13 +113,13 @@ describe('a workbook', () => {
       3: { B: 'linha 1\nlinha 2\nlinha 3', C: 1 },
       7: { B: 'x', C: 'caro' },
     };
-    const jobId = await upload(company, [aFile('preços.xlsx', aBook({ sheets: [{ rows }] }))]);
-    const { inferred_schema: schema } = await waiting(company, jobId);
+    const jobId = await uploadFiles(company, [makeFile('preços.xlsx', makeWorkbook({ sheets: [{ rows }] }))]);
+    const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
     expect(schema.columns[1]).toMatchObject({
       type: 'text',
       evidence: { counter_example: { value: 'caro', line: 7 } },
     });
-    const job = await load(company, [aFile('preços.xlsx', aBook({ sheets: [{ rows }] }))], {
+    const job = await loadFiles(company, [makeFile('preços.xlsx', makeWorkbook({ sheets: [{ rows }] }))], {
       display_name: `planilha_${++tableCount}`,
       columns: schema.columns.map((column: object, index: number) => (index ? { ...column, type: 'decimal' } : column)),
     });
@@ -116,29 +127,29 @@ describe('a workbook', () => {
       status: 'failed',
       error: { code: 'VALUE_DOES_NOT_FIT', file: 'preços.xlsx', line: 7, column: 'preco', value: 'caro' },
     });
-    await cancel(company, jobId);
+    await cancelJob(company, jobId);
   });
 
   it('is converted, analysed and loaded completely over many small messages', async () => {
     const count = 12_000;
     const rows: Cell[][] = [['n', 'nome'], ...Array.from({ length: count }, (_, n): Cell[] => [n, `Cliente ${n}`])];
-    const queue = aHeldQueue();
+    const queue = createHeldQueue();
     const small = { UPLOAD_MESSAGE_BYTES: '65536' };
-    const jobId = await upload(company, [aFile('grande.xlsx', aSheet(rows))], queue);
-    expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(8);
-    const { columns } = (await jobOf(company, jobId)).inferred_schema;
-    await confirm(company, jobId, { display_name: `planilha_${++tableCount}`, columns }, queue);
-    await deliverAll(queue, small);
-    const job = await jobOf(company, jobId);
+    const jobId = await uploadFiles(company, [makeFile('grande.xlsx', makeSheetWorkbook(rows))], queue);
+    expect(await deliverAllMessages(queue, small)).toBeGreaterThanOrEqual(8);
+    const { columns } = (await readJob(company, jobId)).inferred_schema;
+    await confirmJob(company, jobId, { display_name: `planilha_${++tableCount}`, columns }, queue);
+    await deliverAllMessages(queue, small);
+    const job = await readJob(company, jobId);
     expect(job).toMatchObject({ status: 'done', progress: { rows_processed: count } });
-    const loaded = await rowsOf(company, job.user_table_id);
+    const loaded = await readRows(company, job.user_table_id);
     expect(loaded.map(({ n, nome }) => `${n} ${nome}`)).toEqual(
       Array.from({ length: count }, (_, n) => `${n} Cliente ${n}`),
     );
   });
 
   it('fails its job when it is damaged, cut off, empty or not a workbook', async () => {
-    const book = aSheet([['a'], [1]]);
+    const book = makeSheetWorkbook([['a'], [1]]);
     const random = crypto.getRandomValues(new Uint8Array(2000));
     const others: [string, Bytes, string][] = [
       ['cortada.xlsx', book.slice(0, book.length - 30), 'WORKBOOK_UNREADABLE'],
@@ -146,26 +157,26 @@ describe('a workbook', () => {
       ['lixo.xlsx', random, 'WORKBOOK_UNREADABLE'],
       ['lixo.xls', random, 'WORKBOOK_UNREADABLE'],
       ['vazia.xlsx', new Uint8Array(), 'WORKBOOK_UNREADABLE'],
-      ['sem-planilhas.xlsx', aBook({ sheets: [] }), 'NO_ROWS'],
-      ['sem-linhas.xlsx', aSheet([]), 'NO_ROWS'],
-      ['so-cabecalho.xlsx', aSheet([['a', 'b']]), 'NO_ROWS'],
-      ['velha-cortada.xls', anOldBook([['a'], [1]]).slice(0, 2000), 'WORKBOOK_UNREADABLE'],
+      ['sem-planilhas.xlsx', makeWorkbook({ sheets: [] }), 'NO_ROWS'],
+      ['sem-linhas.xlsx', makeSheetWorkbook([]), 'NO_ROWS'],
+      ['so-cabecalho.xlsx', makeSheetWorkbook([['a', 'b']]), 'NO_ROWS'],
+      ['velha-cortada.xls', makeOldWorkbook([['a'], [1]]).slice(0, 2000), 'WORKBOOK_UNREADABLE'],
     ];
     for (const [name, content, code] of others) {
-      const job = await inferred(name, content);
+      const job = await inferFile(name, content);
       expect([name, job.status, job.error?.code]).toEqual([name, 'failed', code]);
       expect(job.error.file).toBe(name);
     }
   });
 
   it('is read by the sheet that holds a table, which the job names', async () => {
-    const book = aBook({
+    const book = makeWorkbook({
       sheets: [
         { name: 'Leia-me', rows: [['Vendas de janeiro']] },
         { name: 'Dados', rows: [['nome'], ['Ana', 1], ['Bia', 2]] },
       ],
     });
-    const { inferred_schema: schema } = await inferred('vendas.xlsx', book);
+    const { inferred_schema: schema } = await inferFile('vendas.xlsx', book);
     expect(schema.dialect.sheet).toBe('Dados');
   });
 
@@ -176,15 +187,15 @@ describe('a workbook', () => {
     const present = new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
     for (const [name, content] of [
       ['segredo.xlsx', present],
-      ['segredo.xls', anEncryptedOldBook()],
+      ['segredo.xls', makeEncryptedWorkbook()],
     ] as [string, Bytes][]) {
-      expect(await inferred(name, content)).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_ENCRYPTED' } });
+      expect(await inferFile(name, content)).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_ENCRYPTED' } });
     }
   });
 });
 
 /** A workbook of Excel 97 to 2003. */
-function anOldBook(rows: unknown[][], bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8', date1904 = false): Bytes {
+function makeOldWorkbook(rows: unknown[][], bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8', date1904 = false): Bytes {
   const sheet = utils.aoa_to_sheet(rows, { dense: true, UTC: true });
   const book = utils.book_new();
   utils.book_append_sheet(book, utils.aoa_to_sheet([]), 'Vazia');
@@ -195,8 +206,8 @@ function anOldBook(rows: unknown[][], bookType: 'biff8' | 'biff5' | 'biff2' = 'b
 }
 
 /** The same with the record that says it is encrypted, behind its first one. */
-function anEncryptedOldBook(): Bytes {
-  const container = CFB.read(anOldBook([['a'], [1]]), { type: 'array' });
+function makeEncryptedWorkbook(): Bytes {
+  const container = CFB.read(makeOldWorkbook([['a'], [1]]), { type: 'array' });
   const stream = CFB.find(container, '/Workbook');
   if (!stream) throw new Error('a workbook has a stream of records');
   const content = new Uint8Array(stream.content as unknown as ArrayLike<number>);
@@ -220,15 +231,15 @@ describe('a BIFF workbook', () => {
   ];
 
   it('becomes the same rows in BIFF 8 and BIFF 5, with dates from 1904 too', async () => {
-    expect(await rowsFrom('velha.xls', anOldBook(rows))).toEqual(seen);
+    expect(await loadRows('velha.xls', makeOldWorkbook(rows))).toEqual(seen);
     const mac = [['Dia'], [{ t: 'n', v: 43860, z: 'm/d/yy' }]];
-    expect(await rowsFrom('velha-1904.xls', anOldBook(mac, 'biff8', true))).toEqual([{ dia: '2024-01-31' }]);
-    expect(await rowsFrom('mais-velha.xls', anOldBook(rows, 'biff5'))).toEqual(seen);
+    expect(await loadRows('velha-1904.xls', makeOldWorkbook(mac, 'biff8', true))).toEqual([{ dia: '2024-01-31' }]);
+    expect(await loadRows('mais-velha.xls', makeOldWorkbook(rows, 'biff5'))).toEqual(seen);
   });
 
   it('is recognized under the name .xlsx, as is an .xlsx workbook under .xls', async () => {
-    expect(await rowsFrom('nova.xls', aSheet([['a'], [1]]))).toEqual([{ a: 1 }]);
-    expect(await rowsFrom('velha.xlsx', anOldBook([['a'], [1]]))).toEqual([{ a: 1 }]);
+    expect(await loadRows('nova.xls', makeSheetWorkbook([['a'], [1]]))).toEqual([{ a: 1 }]);
+    expect(await loadRows('velha.xlsx', makeOldWorkbook([['a'], [1]]))).toEqual([{ a: 1 }]);
   });
 
   it('may be HTML or XML Spreadsheet 2003 under the name .xls', async () => {
@@ -238,23 +249,23 @@ describe('a BIFF workbook', () => {
       { nome: 'Ana', valor: 1 },
       { nome: 'São', valor: 2 },
     ];
-    expect(await rowsFrom('sistema.xls', page)).toEqual(rows);
+    expect(await loadRows('sistema.xls', page)).toEqual(rows);
     const uri = 'urn:schemas-microsoft-com:office:spreadsheet';
     const row = (name: string, type: string, value: string | number) =>
       `<Row><Cell><Data ss:Type="String">${name}</Data></Cell><Cell><Data ss:Type="${type}">${value}</Data></Cell></Row>`;
     const xml = `<?xml version="1.0"?><Workbook xmlns="${uri}" xmlns:ss="${uri}"><Worksheet ss:Name="Dados"><Table>${row('nome', 'String', 'valor')}${row('Ana', 'Number', 1)}${row('São', 'Number', 2)}</Table></Worksheet></Workbook>`;
-    expect(await rowsFrom('sistema.xls', xml)).toEqual(rows);
+    expect(await loadRows('sistema.xls', xml)).toEqual(rows);
   });
 
   it('may be delimited text under the name .xls', async () => {
-    expect(await rowsFrom('sistema.xls', 'código;valor\r\n007;1,5\r\n008;2,5\r\n')).toEqual([
+    expect(await loadRows('sistema.xls', 'código;valor\r\n007;1,5\r\n008;2,5\r\n')).toEqual([
       { codigo: '007', valor: 1.5 },
       { codigo: '008', valor: 2.5 },
     ]);
     const utf16 = new Uint8Array(
       new Uint16Array([0xfeff, ...[...'a\tb\n1\tx\n'].map((sign) => sign.charCodeAt(0))]).buffer,
     );
-    expect(await rowsFrom('unicode.xls', utf16)).toEqual([{ a: 1, b: 'x' }]);
+    expect(await loadRows('unicode.xls', utf16)).toEqual([{ a: 1, b: 'x' }]);
   });
 });
 
@@ -273,7 +284,7 @@ describe('a file whose content does not match its extension', () => {
     ['dados.csv', 'JSON', '[{"nome":"Ana","valor":1}]'],
     ['dados.xls', 'JSON', '{"dados":[{"nome":"Ana"}]}'],
   ])('fails its job, which says so: %s is %s', async (name, content, text) => {
-    const job = await inferred(name, text);
+    const job = await inferFile(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_CONTENT', file: name } });
     expect(job.error.message).toContain(content);
   });
@@ -283,7 +294,7 @@ describe('a file whose content does not match its extension', () => {
     ['pagina-unica.xlsx', 'é MHTML', 'Salve-o como .xlsx', MHTML],
     ['texto.xlsx', 'é texto', 'extensão .csv.', 'a,b\n1,2\n'],
   ])('fails its job with advice how to send it: %s %s', async (name, content, advice, text) => {
-    const job = await inferred(name, text);
+    const job = await inferFile(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_UNREADABLE', file: name } });
     expect(job.error.message).toContain(content);
     expect(job.error.message).toContain(advice);

@@ -22,7 +22,7 @@ export interface BookParts {
   prefix?: string;
 }
 
-/** Rows of cells, each as one text: parted by |, with numbers as numbers, and nothing for an empty cell. */
+/** Rows of cells, each as one text: parted by |, with numbers, and nothing for an empty cell. */
 export const cellsOf = (...rows: string[]): (string | number | null)[][] =>
   rows.map((row) => (row === '' ? [] : row.split('|').map(cellOf)));
 
@@ -33,28 +33,30 @@ export const sheetOf = (name: string, ...rows: string[]): SheetParts => ({ name,
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const escapeXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-const letters = (column: number): string =>
-  column < 26 ? String.fromCharCode(65 + column) : letters(Math.floor(column / 26) - 1) + letters(column % 26);
+const toColumnLetters = (column: number): string =>
+  column < 26
+    ? String.fromCharCode(65 + column)
+    : toColumnLetters(Math.floor(column / 26) - 1) + toColumnLetters(column % 26);
 
-function cellXml(reference: string, cell: Cell): string {
+function formatCell(reference: string, cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell === 'number') return `<c r="${reference}"><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c r="${reference}" t="b"><v>${cell ? 1 : 0}</v></c>`;
-  if (typeof cell === 'string') return `<c r="${reference}" t="inlineStr"><is><t>${escaped(cell)}</t></is></c>`;
+  if (typeof cell === 'string') return `<c r="${reference}" t="inlineStr"><is><t>${escapeXml(cell)}</t></is></c>`;
   const { t, s, v, xml } = cell;
   const attributes = `${t === undefined ? '' : ` t="${t}"`}${s === undefined ? '' : ` s="${s}"`}`;
   return `<c r="${reference}"${attributes}>${xml ?? (v === undefined ? '' : `<v>${v}</v>`)}</c>`;
 }
 
-function sheetXml({ rows, merges = [] }: SheetParts): string {
+function formatSheet({ rows, merges = [] }: SheetParts): string {
   const numbered: [number, [string, Cell][]][] = Array.isArray(rows)
-    ? rows.map((cells, row) => [row + 1, cells.map((cell, column) => [letters(column), cell])])
+    ? rows.map((cells, row) => [row + 1, cells.map((cell, column) => [toColumnLetters(column), cell])])
     : Object.entries(rows).map(([row, cells]) => [Number(row), Object.entries(cells)]);
   const body = numbered.map(
     ([row, cells]) =>
-      `<row r="${row}">${cells.map(([column, cell]) => cellXml(`${column}${row}`, cell)).join('')}</row>`,
+      `<row r="${row}">${cells.map(([column, cell]) => formatCell(`${column}${row}`, cell)).join('')}</row>`,
   );
   const merged =
     merges.length > 0 ? `<mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>` : '';
@@ -62,11 +64,18 @@ function sheetXml({ rows, merges = [] }: SheetParts): string {
 }
 
 /** The same part with a prefix before the names of its elements. */
-const prefixed = (xml: string, prefix: string): string =>
+const prefixElements = (xml: string, prefix: string): string =>
   xml.replace('xmlns=', `xmlns:${prefix}=`).replace(/<(\/?)(?=[a-z])/gi, `<$1${prefix}:`);
 
 /** The files of an Excel workbook. */
-export function bookFiles({ sheets = [], date1904, formats = [], strings, files = {}, prefix }: BookParts): Zippable {
+export function makeWorkbookFiles({
+  sheets = [],
+  date1904,
+  formats = [],
+  strings,
+  files = {},
+  prefix,
+}: BookParts): Zippable {
   const PACKAGE = 'http://schemas.openxmlformats.org/package/2006/relationships';
   const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
   const codes = formats.map((format, index) => (typeof format === 'number' ? null : { id: 170 + index, code: format }));
@@ -84,29 +93,29 @@ export function bookFiles({ sheets = [], date1904, formats = [], strings, files 
       .map((_, index) => relation(`rId${index + 10}`, 'worksheet', `worksheets/sheet${index + 1}.xml`))
       .join('')}</Relationships>`,
     'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts>${codes
-      .flatMap((format) => (format ? [`<numFmt numFmtId="${format.id}" formatCode="${escaped(format.code)}"/>`] : []))
+      .flatMap((format) => (format ? [`<numFmt numFmtId="${format.id}" formatCode="${escapeXml(format.code)}"/>`] : []))
       .join('')}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${formats
       .map((format, index) => `<xf numFmtId="${codes[index]?.id ?? format}"/>`)
       .join('')}</cellXfs></styleSheet>`,
     'xl/sharedStrings.xml': strings
       ? `<sst xmlns="${MAIN}">${strings.map((text) => `<si>${text}</si>`).join('')}</sst>`
       : null,
-    ...Object.fromEntries(sheets.map((sheet, index) => [`xl/worksheets/sheet${index + 1}.xml`, sheetXml(sheet)])),
+    ...Object.fromEntries(sheets.map((sheet, index) => [`xl/worksheets/sheet${index + 1}.xml`, formatSheet(sheet)])),
     ...files,
   };
   return Object.fromEntries(
     Object.entries(all).flatMap(([path, content]) => {
       if (content === null) return [];
-      const text = typeof content === 'string' && prefix ? prefixed(content, prefix) : content;
+      const text = typeof content === 'string' && prefix ? prefixElements(content, prefix) : content;
       return [[path, typeof text === 'string' ? strToU8(text) : text]];
     }),
   );
 }
 
 /** An Excel workbook. */
-export const aBook = (parts: BookParts): Uint8Array<ArrayBuffer> =>
-  zipSync(bookFiles(parts)) as Uint8Array<ArrayBuffer>;
+export const makeWorkbook = (parts: BookParts): Uint8Array<ArrayBuffer> =>
+  zipSync(makeWorkbookFiles(parts)) as Uint8Array<ArrayBuffer>;
 
 /** A workbook of one sheet of these rows. */
-export const aSheet = (rows: Cell[][], more: BookParts = {}): Uint8Array<ArrayBuffer> =>
-  aBook({ sheets: [{ rows }], ...more });
+export const makeSheetWorkbook = (rows: Cell[][], more: BookParts = {}): Uint8Array<ArrayBuffer> =>
+  makeWorkbook({ sheets: [{ rows }], ...more });

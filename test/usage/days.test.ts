@@ -7,11 +7,11 @@ import { appendToLog } from '../../src/modules/company-log/service.ts';
 import { aPublished } from '../data-api/support.ts';
 import { aSchedule, runNow } from '../schedules/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
-import { bearer, call } from '../support/api.ts';
-import { resetClock, standAt } from '../support/clock.ts';
+import { call, createCaller } from '../support/api.ts';
+import { resetClock, stopClockAt } from '../support/clock.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, aHeldQueue, load, sweep } from '../uploads/support.ts';
+import { createHeldQueue, loadFiles, makeFile, runSweep } from '../uploads/support.ts';
 import { aVisualization, DASHBOARDS_PATH, someSales, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { operator, pathOf, today } from './support.ts';
 
@@ -72,7 +72,7 @@ describe('the usage of an organization', () => {
     await company.as.get('/v1/users');
     await company.as.get('/v1/users/none');
     await signed(company.apiKey).get('/users');
-    await bearer('wrong').get('/v1/users');
+    await createCaller('wrong').get('/v1/users');
     await operator.get(pathOf(company));
     await call('POST', '/v1/auth/login', {
       json: { company_slug: company.slug, email: 'x@y.test', password: 'wrong' },
@@ -153,12 +153,14 @@ describe('the usage counts of executions and loaded rows', () => {
   });
 
   it('include rows of upload jobs that are deleted since', async () => {
-    expect((await load(company, [aFile('a.csv', 'a\n1\n2\n3\n')], { display_name: 'three' })).status).toBe('done');
-    await load(company, [aFile('b.csv', 'a\n1\n')], { display_name: 'three' }).catch(() => undefined);
+    expect((await loadFiles(company, [makeFile('a.csv', 'a\n1\n2\n3\n')], { display_name: 'three' })).status).toBe(
+      'done',
+    );
+    await loadFiles(company, [makeFile('b.csv', 'a\n1\n')], { display_name: 'three' }).catch(() => undefined);
     expect(await today(company)).toMatchObject({ rows_loaded: 3 });
-    await sweep(aHeldQueue(), 91 * DAY);
+    await runSweep(createHeldQueue(), 91 * DAY);
     expect(await today(company)).toMatchObject({ rows_loaded: 3 });
-    standAt(Date.now() + DAY);
+    stopClockAt(Date.now() + DAY);
     expect((await must(usage(company))).days.slice(-2)).toMatchObject([{ rows_loaded: 3 }, { rows_loaded: 0 }]);
   });
 });

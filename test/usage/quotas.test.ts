@@ -1,29 +1,29 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aModel, proposal } from '../knowledge/model.ts';
-import { aConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createModel, makeProposal } from '../knowledge/model.ts';
+import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
-import { type ApiResponse, bearer, call } from '../support/api.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { mailsTo, whileMailIsDown } from '../support/mail.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { type ApiResponse, call, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import {
-  aFile,
-  aHeldQueue,
-  cancel,
-  confirm,
-  deliver,
-  jobOf,
-  load,
+  cancelJob,
+  confirmJob,
+  createHeldQueue,
+  deliverMessage,
+  loadFiles,
+  makeFile,
   postFiles,
-  upload,
-  waiting,
+  readJob,
+  uploadFiles,
+  waitForAnalysis,
 } from '../uploads/support.ts';
-import { begin, beginUpload, end } from '../uploads/tus.ts';
+import { beginUpload, deleteUpload, requestUpload } from '../uploads/tus.ts';
 import { operator, pathOf, setQuotas, today, usageOf } from './support.ts';
 
 const refusal = ({ status, body }: ApiResponse) => ({
@@ -40,7 +40,7 @@ const refused = (quota: string, limit: number, use: number) => ({
 /** The company with a session of the present day. */
 async function signedIn(company: Company): Promise<Company> {
   const { body } = await logIn(company.slug, company.owner.email, PASSWORD);
-  return { ...company, as: bearer(body.token) };
+  return { ...company, as: createCaller(body.token) };
 }
 
 afterEach(resetClock);
@@ -85,7 +85,7 @@ describe('the quota of users', () => {
     await setQuotas(company, { users: 2 });
     expect((await invite(company, `ana@${company.slug}.test`)).status).toBe(201);
     expect(refusal(await invite(company, `bea@${company.slug}.test`))).toEqual(refused('users', 2, 2));
-    expect(mailsTo(`bea@${company.slug}.test`)).toEqual([]);
+    expect(listMailsTo(`bea@${company.slug}.test`)).toEqual([]);
     // Inviting again makes nobody.
     expect((await invite(company, `ana@${company.slug}.test`)).status).toBe(201);
     const made = await signed(company.apiKey).post('/users', {
@@ -99,7 +99,7 @@ describe('the quota of users', () => {
     const company = await aCompany();
     await setQuotas(company, { users: 2 });
     const [first, second] = [`one@${company.slug}.test`, `two@${company.slug}.test`];
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /insert into "users"/i,
       async () => expect((await invite(company, first)).status).toBe(201),
       (changed) => invite(company, second, changed),
@@ -147,11 +147,11 @@ describe('the quota of mails per day', () => {
     await setQuotas(company, { mails_per_day: 1 });
     expect((await invite(company, of('ana'))).status).toBe(201);
     expect(refusal(await invite(company, of('bea')))).toEqual(refused('mails_per_day', 1, 1));
-    expect(await rowOf('select 1 from users where email = ?', of('bea'))).toBeNull();
+    expect(await selectRow('select 1 from users where email = ?', of('bea'))).toBeNull();
     expect(await today(company)).toMatchObject({ mails: 1 });
-    later(24 * 3_600_000);
+    advanceClock(24 * 3_600_000);
     expect((await invite(await signedIn(company), of('bea'))).status).toBe(201);
-    expect([of('ana'), of('bea')].map((email) => mailsTo(email).length)).toEqual([1, 1]);
+    expect([of('ana'), of('bea')].map((email) => listMailsTo(email).length)).toEqual([1, 1]);
   });
 
   it('is not exceeded by two invitations at once, nor by mails that wait for the mail service', async () => {
@@ -159,7 +159,7 @@ describe('the quota of mails per day', () => {
     const of = (name: string) => `${name}@${company.slug}.test`;
     await setQuotas(company, { mails_per_day: 1 });
     const late = await whileMailIsDown(() =>
-      overtaken(
+      sendOvertaken(
         /insert into "mail_requests"/i,
         async () => expect((await invite(company, of('ana'))).status).toBe(201),
         (changed) => invite(company, of('bea'), changed),
@@ -167,31 +167,31 @@ describe('the quota of mails per day', () => {
     );
     expect(refusal(late)).toEqual(refused('mails_per_day', 1, 1));
     expect(await today(company)).toMatchObject({ mails: 0 });
-    later(120_000);
+    advanceClock(120_000);
     await runScheduled();
     expect(await today(company)).toMatchObject({ mails: 1 });
-    expect(mailsTo(of('ana'))).toHaveLength(1);
+    expect(listMailsTo(of('ana'))).toHaveLength(1);
   });
 
   it('sends no mail beyond it for login codes and password resets, but answers the same', async () => {
     const company = await aCompany();
     const { email } = company.owner;
-    const before = mailsTo(email).length;
+    const before = listMailsTo(email).length;
     await setQuotas(company, { mails_per_day: 2 });
     for (let request = 0; request < 3; request += 1) expect((await aCode(company, email)).status).toBe(200);
     await expect.poll(async () => (await today(company)).mails).toBe(2);
-    expect(mailsTo(email).length - before).toBe(2);
+    expect(listMailsTo(email).length - before).toBe(2);
     const json = { email, company_slug: company.slug };
     for (const body of [json, { email }])
       expect((await call('POST', '/v1/users/reset-password/request', { json: body })).status).toBe(200);
-    later(120_000);
+    advanceClock(120_000);
     await runScheduled();
-    expect(mailsTo(email).length - before).toBe(2);
+    expect(listMailsTo(email).length - before).toBe(2);
     // Nobody is told what is not mailed: an address that nobody has uses nothing up.
     await setQuotas(company, { mails_per_day: 3 });
     expect((await aCode(company, 'nobody@nowhere.test')).status).toBe(200);
     expect((await call('POST', '/v1/users/reset-password/request', { json: { email } })).status).toBe(200);
-    await expect.poll(() => mailsTo(email).length - before).toBe(3);
+    await expect.poll(() => listMailsTo(email).length - before).toBe(3);
     expect(await today(company)).toMatchObject({ mails: 3 });
   });
 });
@@ -202,25 +202,25 @@ describe('the quota of AI model calls per day', () => {
 
   it('is checked before each call, retries included', async () => {
     const company = await aCompany();
-    const concept = await aConcept(company.as);
+    const concept = await createConcept(company.as);
     await setQuotas(company, { model_calls_per_day: 3 });
-    const model = await aModel(proposal({ description: 'Better.' }), { status: 500 });
+    const model = await createModel(makeProposal({ description: 'Better.' }), { status: 500 });
     expect((await generate(company, concept, model.env)).status).toBe(201);
     expect(refusal(await generate(company, concept, model.env))).toEqual(refused('model_calls_per_day', 3, 3));
     expect(refusal(await generate(company, concept, model.env))).toEqual(refused('model_calls_per_day', 3, 3));
     expect(await model.asked()).toHaveLength(3);
     expect(await today(company)).toMatchObject({ model_calls: 3 });
-    later(24 * 3_600_000);
-    await model.follow(proposal({ description: 'Best.' }));
+    advanceClock(24 * 3_600_000);
+    await model.follow(makeProposal({ description: 'Best.' }));
     expect((await generate(await signedIn(company), concept, model.env)).status).toBe(201);
   });
 
   it('is not exceeded by two requests at once', async () => {
     const company = await aCompany();
-    const concept = await aConcept(company.as);
+    const concept = await createConcept(company.as);
     await setQuotas(company, { model_calls_per_day: 1 });
-    const model = await aModel(proposal({ description: 'Better.' }));
-    const late = await overtaken(
+    const model = await createModel(makeProposal({ description: 'Better.' }));
+    const late = await sendOvertaken(
       /insert into "usage_days"/i,
       async () => expect((await generate(company, concept, model.env)).status).toBe(201),
       (changed) => generate(company, concept, { ...changed, ...model.env }),
@@ -234,7 +234,7 @@ describe('the quotas of tables and files', () => {
   let company: Company;
   let table: string;
   const rows = (count: number) =>
-    aFile('rows.csv', `a\n${Array.from({ length: count }, (_, row) => `${'x'.repeat(500)}${row}`).join('\n')}\n`);
+    makeFile('rows.csv', `a\n${Array.from({ length: count }, (_, row) => `${'x'.repeat(500)}${row}`).join('\n')}\n`);
   const columns = [column('a')];
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -254,29 +254,29 @@ describe('the quotas of tables and files', () => {
   it('fail an upload that would exceed them, and load nothing', async () => {
     const { table_bytes: use } = await usageOf(company);
     await setQuotas(company, { table_bytes: use + 200_000 });
-    const failed = await load(company, [rows(1000)], { display_name: 'too_large' });
+    const failed = await loadFiles(company, [rows(1000)], { display_name: 'too_large' });
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'QUOTA_EXCEEDED', quota: 'table_bytes', use } });
-    expect((await load(company, [rows(100)], { display_name: 'small' })).status).toBe('done');
+    expect((await loadFiles(company, [rows(100)], { display_name: 'small' })).status).toBe('done');
     expect(await usageOf(company)).toMatchObject({ tables: 2, rows: 101 });
   });
 
   it('are not exceeded by two uploads that are loaded at once', async () => {
     const { table_bytes: use } = await usageOf(company);
     await setQuotas(company, { table_bytes: use + 250_000 });
-    const ids = [await upload(company, [rows(200)]), await upload(company, [rows(200)])];
+    const ids = [await uploadFiles(company, [rows(200)]), await uploadFiles(company, [rows(200)])];
     const messages: JobMessage[] = [];
     for (const [number, id] of ids.entries()) {
-      await waiting(company, id);
-      const queue = aHeldQueue();
+      await waitForAnalysis(company, id);
+      const queue = createHeldQueue();
       const json = { display_name: `race_${number}`, columns: [{ ...columns[0], source_index: 0 }] };
-      expect((await confirm(company, id, json, { env: queue.env })).status).toBe(200);
+      expect((await confirmJob(company, id, json, { env: queue.env })).status).toBe(200);
       messages.push(...queue.messages);
     }
     const [one, two] = messages as [JobMessage, JobMessage];
-    const { outcome } = await rivalBeforeStatement(company.id, /pg_advisory_xact_lock\(/, () => deliver(two));
-    await deliver(one);
+    const { outcome } = await rivalBeforeStatement(company.id, /pg_advisory_xact_lock\(/, () => deliverMessage(two));
+    await deliverMessage(one);
     await outcome;
-    const jobs = [await jobOf(company, ids[0] as string), await jobOf(company, ids[1] as string)];
+    const jobs = [await readJob(company, ids[0] as string), await readJob(company, ids[1] as string)];
     expect(jobs.map(({ status }) => status)).toEqual(['failed', 'done']);
     expect(jobs[0].error).toMatchObject({ code: 'QUOTA_EXCEEDED' });
   });
@@ -302,21 +302,21 @@ describe('the quotas of tables and files', () => {
 
   it('refuse files that would exceed them, by every way of upload, and accept them once there is room', async () => {
     const { file_bytes: use } = await usageOf(company);
-    const file = aFile('cities.csv', 'a\nRio\n');
+    const file = makeFile('cities.csv', 'a\nRio\n');
     await setQuotas(company, { file_bytes: use + file.size });
     const path = await beginUpload(company.as, file.size);
     expect(await usageOf(company)).toMatchObject({ file_bytes: use + file.size });
     const full = refused('file_bytes', use + file.size, use + file.size);
-    expect(refusal(await begin(company.as, 1))).toEqual(full);
+    expect(refusal(await requestUpload(company.as, 1))).toEqual(full);
     expect(refusal(await postFiles(company, [file]))).toEqual(full);
     const url = { url: 'https://example.com/rows.csv' };
     expect(refusal(await company.as.post('/v1/managed-tables/upload-from-url', { json: url }))).toEqual(full);
-    await must(end(company.as, path));
-    const large = aFile('cities.csv', `a\n${'x'.repeat(100)}\n`);
+    await must(deleteUpload(company.as, path));
+    const large = makeFile('cities.csv', `a\n${'x'.repeat(100)}\n`);
     expect(refusal(await postFiles(company, [large]))).toEqual(refused('file_bytes', use + file.size, use));
-    const jobId = await upload(company, [file]);
-    await waiting(company, jobId);
-    await must(cancel(company, jobId));
+    const jobId = await uploadFiles(company, [file]);
+    await waitForAnalysis(company, jobId);
+    await must(cancelJob(company, jobId));
     // It is kept for a day.
     expect(await usageOf(company)).toMatchObject({ file_bytes: use + file.size });
   });
@@ -332,7 +332,7 @@ describe('the quotas of tables and files', () => {
 
   it('are not exceeded by two files at once: the second one waits for the first to commit', async () => {
     const { file_bytes: use } = await usageOf(company);
-    const file = aFile('cities.csv', 'a\nRio\n');
+    const file = makeFile('cities.csv', 'a\nRio\n');
     await setQuotas(company, { file_bytes: use + file.size });
     const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, () => postFiles(company, [file]));
     const statuses = [(await postFiles(company, [file])).status, (await outcome).status];
@@ -367,7 +367,7 @@ describe('the quotas of tables and files', () => {
       const limit = before.table_bytes + 100_000;
       await setQuotas(company, { table_bytes: limit });
       const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['a'] }) };
-      const failed = await load(company, [rows(1000)], { display_name: `refused_${mode}` }, sent);
+      const failed = await loadFiles(company, [rows(1000)], { display_name: `refused_${mode}` }, sent);
       expect(failed).toMatchObject({
         status: 'failed',
         error: { code: 'QUOTA_EXCEEDED', quota: 'table_bytes', limit, use: before.table_bytes },

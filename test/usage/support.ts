@@ -1,7 +1,7 @@
-import { bearer } from '../support/api.ts';
+import { createCaller } from '../support/api.ts';
 import { must } from '../support/signed.ts';
 
-export const operator = bearer('operator-token-of-the-tests');
+export const operator = createCaller('operator-token-of-the-tests');
 export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 
 /** Sets quotas of a company; those that are not named are none. */

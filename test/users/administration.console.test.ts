@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
-import { aConsoleGroup, enter, fieldsOf, statusAndCode } from '../support/console.ts';
-import { linkIn, mailTo } from '../support/mail.ts';
-import { countOf, rowOf } from '../support/rival.ts';
+import { addToGroups, createConsoleGroup, readInvalidFields, readStatusAndCode } from '../support/console.ts';
+import { readLink, readNewestMail } from '../support/mail.ts';
+import { countRows, selectRow } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 
@@ -16,7 +16,7 @@ const path = (id: string) => `/v1/users/${id}`;
 const anInvited = async (by = company) => {
   const email = `guest-${++invitations}@${by.slug}.test`;
   const { _id } = await must(by.as.post('/v1/users/invite', { json: { email } }));
-  return { id: _id as string, email, token: linkIn(mailTo(email)).searchParams.get('token') as string };
+  return { id: _id as string, email, token: readLink(readNewestMail(email)).searchParams.get('token') as string };
 };
 const accept = (token: string) =>
   call('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
@@ -54,22 +54,22 @@ describe('a change of a user', () => {
     [{ team_ids: Array.from({ length: 101 }, (_, n) => `t${n}`) }, 'team_ids'],
   ])('to %j is not valid', async (json, field) => {
     const { id } = await aUser(company);
-    expect(fieldsOf(await company.as.put(path(id), { json }))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await company.as.put(path(id), { json }))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 });
 
 describe('the deletion of a user', () => {
   it('ends the sessions and memberships, frees the email, and is done once', async () => {
     const user = await aUser(company, { can: ['users:list'] });
-    const group = await aConsoleGroup(company);
-    await enter(company, user.id, group._id);
+    const group = await createConsoleGroup(company);
+    await addToGroups(company, user.id, group._id);
     expect((await company.as.delete(path(user.id))).status).toBe(204);
     expect((await user.as.get('/v1/users')).status).toBe(401);
-    expect(statusAndCode(await logIn(company.slug, user.email, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
-    expect(await countOf('group_bindings where principal_id = ?', user.id)).toBe(0);
-    expect(statusAndCode(await company.as.get(path(user.id)))).toEqual([404, 'USER_NOT_FOUND']);
+    expect(readStatusAndCode(await logIn(company.slug, user.email, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
+    expect(await countRows('group_bindings where principal_id = ?', user.id)).toBe(0);
+    expect(readStatusAndCode(await company.as.get(path(user.id)))).toEqual([404, 'USER_NOT_FOUND']);
     const deletedAgain = await company.as.delete(path(user.id));
-    expect(statusAndCode(deletedAgain)).toEqual([404, 'USER_NOT_FOUND']);
+    expect(readStatusAndCode(deletedAgain)).toEqual([404, 'USER_NOT_FOUND']);
     expect(JSON.stringify(deletedAgain.body)).not.toContain('deleted');
     const again = await company.as.post('/v1/users/invite', { json: { email: user.email } });
     expect([again.status, again.body._id === user.id]).toEqual([201, false]);
@@ -78,14 +78,14 @@ describe('the deletion of a user', () => {
   it('revokes an invitation, whose link stops working', async () => {
     const { id, email, token } = await anInvited();
     expect((await company.as.delete(path(id))).status).toBe(204);
-    expect(statusAndCode(await call('GET', `/v1/users/invitation?token=${token}`))).toEqual(DEAD);
-    expect(statusAndCode(await accept(token))).toEqual(DEAD);
+    expect(readStatusAndCode(await call('GET', `/v1/users/invitation?token=${token}`))).toEqual(DEAD);
+    expect(readStatusAndCode(await accept(token))).toEqual(DEAD);
     const { records } = await must(company.as.get(`/v1/users?search=${email}`));
     expect(records).toEqual([]);
     // The same address can be invited anew, and the old link stays dead.
     await must(company.as.post('/v1/users/invite', { json: { email } }));
-    expect(statusAndCode(await accept(token))).toEqual(DEAD);
-    await must(accept(linkIn(mailTo(email)).searchParams.get('token') as string));
+    expect(readStatusAndCode(await accept(token))).toEqual(DEAD);
+    await must(accept(readLink(readNewestMail(email)).searchParams.get('token') as string));
   });
 
   it('is refused for oneself and for the owner', async () => {
@@ -94,9 +94,9 @@ describe('the deletion of a user', () => {
       [manager.as, manager.id],
       [company.as, company.owner.id],
     ] as const) {
-      expect(statusAndCode(await as.delete(path(id)))).toEqual([400, 'CANNOT_DELETE_SELF']);
+      expect(readStatusAndCode(await as.delete(path(id)))).toEqual([400, 'CANNOT_DELETE_SELF']);
     }
-    expect(statusAndCode(await manager.as.delete(path(company.owner.id)))).toEqual([400, 'CANNOT_DELETE_OWNER']);
+    expect(readStatusAndCode(await manager.as.delete(path(company.owner.id)))).toEqual([400, 'CANNOT_DELETE_OWNER']);
     for (const as of [manager.as, company.as]) expect((await as.get('/v1/auth/me')).status).toBe(200);
   });
 });
@@ -135,19 +135,23 @@ describe('the link of an invitation', () => {
     const used = await anInvited();
     await must(accept(used.token));
     const expired = await anInvited();
-    await rowOf('update invitations set expires_at = ? where user_id = ?', Date.now() - 1, expired.id);
+    await selectRow('update invitations set expires_at = ? where user_id = ?', Date.now() - 1, expired.id);
     const renewed = await anInvited();
     await must(company.as.post('/v1/users/invite', { json: { email: renewed.email } }));
     const answers = await Promise.all(
       [used.token, expired.token, renewed.token, 'unknown', 'x\u0000y', 'a'.repeat(10_000)].map(shown),
     );
-    expect(answers.map(statusAndCode)).toEqual(answers.map(() => DEAD));
+    expect(answers.map(readStatusAndCode)).toEqual(answers.map(() => DEAD));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
   it('needs a token', async () => {
     for (const query of ['', '?token=']) {
-      expect(fieldsOf(await call('GET', `/v1/users/invitation${query}`))).toEqual([422, 'VALIDATION_ERROR', 'token']);
+      expect(readInvalidFields(await call('GET', `/v1/users/invitation${query}`))).toEqual([
+        422,
+        'VALIDATION_ERROR',
+        'token',
+      ]);
     }
   });
 });

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { aConsoleGroup, fieldsOf, NOBODY, statusAndCode } from '../support/console.ts';
-import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
-import { countOf, overtaken } from '../support/rival.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
+import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
+import { countRows, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
@@ -21,13 +21,13 @@ afterEach(resetClock);
 
 const anEmail = () => `guest-${++createdCount}@${company.slug}.test`;
 const invite = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
-const accept = (email: string, token = linkIn(mailTo(email)).searchParams.get('token')) =>
+const accept = (email: string, token = readLink(readNewestMail(email)).searchParams.get('token')) =>
   call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
 
 describe('an invitation', () => {
   it('creates an invited user with teams and groups, and mails a link to accept the invitation', async () => {
     const email = anEmail();
-    const { _id: groupId } = await aConsoleGroup(company, {
+    const { _id: groupId } = await createConsoleGroup(company, {
       roles: [{ name: 'Reader', target: 'users', actions: ['read'] }],
     });
     const before = Date.now();
@@ -49,7 +49,7 @@ describe('an invitation', () => {
     const lifetime = Date.parse(body.invitation_expires_at) - before;
     expect(lifetime).toBeGreaterThanOrEqual(7 * DAY);
     expect(lifetime).toBeLessThan(7 * DAY + 60_000);
-    expect(mailTo(email).text).toContain('Olga Owner');
+    expect(readNewestMail(email).text).toContain('Olga Owner');
 
     expect((await accept(email)).status).toBe(200);
     const login = await logIn(company.slug, email, PASSWORD);
@@ -67,10 +67,10 @@ describe('an invitation', () => {
 
   it('is renewed by another, whose link works while the earlier link stops working', async () => {
     const email = anEmail();
-    const { _id: groupId } = await aConsoleGroup(company);
+    const { _id: groupId } = await createConsoleGroup(company);
     const first = await invite({ email, team_ids: ['t1'] });
-    const old = linkIn(mailTo(email)).searchParams.get('token');
-    later(6 * DAY);
+    const old = readLink(readNewestMail(email)).searchParams.get('token');
+    advanceClock(6 * DAY);
     const again = await company.as.post('/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
     const owner = { authorization: `Bearer ${again.body.token}` };
     const json = { email, group_ids: [groupId] };
@@ -78,8 +78,8 @@ describe('an invitation', () => {
     expect([second.status, second.body._id]).toEqual([201, first.body._id]);
     expect(second.body).toMatchObject({ status: 'invited', teams: ['t1'], group_ids: [groupId] });
     expect(second.body.invitation_expires_at > first.body.invitation_expires_at).toBe(true);
-    expect(mailsTo(email)).toHaveLength(2);
-    expect(statusAndCode(await accept(email, old))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
+    expect(listMailsTo(email)).toHaveLength(2);
+    expect(readStatusAndCode(await accept(email, old))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
     expect((await accept(email)).status).toBe(200);
   });
 
@@ -89,9 +89,9 @@ describe('an invitation', () => {
     await company.as.post(`/v1/users/${inactive.id}/deactivate`);
     for (const { email } of [active, inactive]) {
       for (const address of [email, email.toUpperCase()]) {
-        expect(statusAndCode(await invite({ email: address }))).toEqual([400, 'USER_EMAIL_DUPLICATE']);
+        expect(readStatusAndCode(await invite({ email: address }))).toEqual([400, 'USER_EMAIL_DUPLICATE']);
       }
-      expect(mailsTo(email)).toEqual([]);
+      expect(listMailsTo(email)).toEqual([]);
     }
     const other = await aCompany();
     expect((await other.as.post('/v1/users/invite', { json: { email: active.email } })).status).toBe(201);
@@ -99,25 +99,25 @@ describe('an invitation', () => {
 
   it('makes one user, and one link that works, when the same address is invited meanwhile', async () => {
     const email = anEmail();
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^insert into "users"/,
       () => must(invite({ email })),
       (env) => company.as.post('/v1/users/invite', { json: { email }, env }),
     );
-    expect(statusAndCode(late)).toEqual([400, 'USER_EMAIL_DUPLICATE']);
-    expect(await countOf('users where email = ?', email)).toBe(1);
-    expect(mailsTo(email)).toHaveLength(1);
+    expect(readStatusAndCode(late)).toEqual([400, 'USER_EMAIL_DUPLICATE']);
+    expect(await countRows('users where email = ?', email)).toBe(1);
+    expect(listMailsTo(email)).toHaveLength(1);
     expect((await accept(email)).status).toBe(200);
   });
 
   it('is refused, and invites nobody, into a group that does not exist', async () => {
-    const { _id: foreign } = await aConsoleGroup(await aCompany());
-    for (const unknown of [foreign, NOBODY]) {
+    const { _id: foreign } = await createConsoleGroup(await aCompany());
+    for (const unknown of [foreign, UNKNOWN_ID]) {
       const email = anEmail();
-      const answer = await invite({ email, group_ids: [(await aConsoleGroup(company))._id, unknown] });
-      expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+      const answer = await invite({ email, group_ids: [(await createConsoleGroup(company))._id, unknown] });
+      expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
       expect(answer.body.details.ids).toEqual([unknown]);
-      expect(mailsTo(email)).toEqual([]);
+      expect(listMailsTo(email)).toEqual([]);
       const found = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).first();
       expect(found).toBeNull();
     }
@@ -131,6 +131,6 @@ describe('an invitation', () => {
     [{ email: 'a@b.test', group_ids: [1] }, 'group_ids.0'],
     [{ email: 'a@b.test', team_ids: Array.from({ length: 101 }, (_, n) => `t${n}`) }, 'team_ids'],
   ])('of %j is not valid', async (json, field) => {
-    expect(fieldsOf(await invite(json))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await invite(json))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 });

@@ -2,8 +2,8 @@ import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isLive } from '../sign-in/support.ts';
 import { type Caller, call } from '../support/api.ts';
-import { invite } from '../support/invite.ts';
-import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { inviteUser } from '../support/invite.ts';
+import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { aGroup, aUser, bind, must, signed } from '../support/signed.ts';
 import { aUser as aColleague, aCompany, type Company, PASSWORD } from '../support/worlds.ts';
 
@@ -21,19 +21,19 @@ const remove = (id: string) => must(admin.delete(path(id)));
 describe('a user', () => {
   it('is not changed once deleted', async () => {
     const { id } = await aUser(company);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       updating,
       () => remove(id),
       (env) => admin.patch(path(id), { json: { metadata: { too: 'late' } }, env }),
     );
     expect(answer.status).toBe(404);
-    expect(await rowOf('select metadata from users where id = ?', id)).toEqual({ metadata: '{}' });
+    expect(await selectRow('select metadata from users where id = ?', id)).toEqual({ metadata: '{}' });
   });
 
   it('is deleted once by two requests at the same time', async () => {
     const { id } = await aUser(company);
     const rival = () => remove(id);
-    const answer = await overtaken(updating, rival, (env) => admin.delete(path(id), { env }));
+    const answer = await sendOvertaken(updating, rival, (env) => admin.delete(path(id), { env }));
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 
@@ -46,17 +46,17 @@ describe('a user', () => {
   it('is refused an email that somebody else takes meanwhile', async () => {
     const json = { email: `taken@${company.slug}.test`, password: 'quiet-harbour-lantern' };
     const make = (env?: Record<string, string>) => admin.post('/users', { json, ...(env && { env }) });
-    const answer = await overtaken(/^insert into "users"/, () => must(make()), make);
+    const answer = await sendOvertaken(/^insert into "users"/, () => must(make()), make);
     expect(answer.status).toBe(409);
-    expect(await countOf('users where email = ?', json.email)).toBe(1);
+    expect(await countRows('users where email = ?', json.email)).toBe(1);
   });
 });
 
 describe('a user who is only invited', () => {
   it('is not activated by an administrator', async () => {
-    const { user } = await invite(company, `invited@${company.slug}.test`);
+    const { user } = await inviteUser(company, `invited@${company.slug}.test`);
     expect((await company.as.post(`/v1/users/${user.id}/activate`)).status).toBe(409);
-    expect(await rowOf('select is_active from users where id = ?', user.id)).toEqual({ is_active: 0 });
+    expect(await selectRow('select is_active from users where id = ?', user.id)).toEqual({ is_active: 0 });
   });
 });
 
@@ -69,8 +69,8 @@ describe('a company', () => {
     };
     const found = (env?: Record<string, string>) =>
       call('POST', '/admin/organizations', { ...founding, ...(env && { env }) });
-    expect((await overtaken(/^insert into "companies"/, () => must(found()), found)).status).toBe(409);
-    expect(await countOf('companies where slug = ?', slug)).toBe(1);
+    expect((await sendOvertaken(/^insert into "companies"/, () => must(found()), found)).status).toBe(409);
+    expect(await countRows('companies where slug = ?', slug)).toBe(1);
   });
 });
 
@@ -81,7 +81,7 @@ describe('the owner of a company', () => {
     await bind(company, groupId, id);
     expect((await admin.patch(path(id), { json: { is_active: false } })).status).toBe(409);
     expect((await admin.delete(path(id))).status).toBe(409);
-    expect(await countOf('group_bindings where group_id = ?', groupId)).toBe(1);
+    expect(await countRows('group_bindings where group_id = ?', groupId)).toBe(1);
     expect(await isLive(company.as)).toBe(true);
   });
 });

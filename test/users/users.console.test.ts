@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  aConsoleGroup,
-  aPermission,
-  enter,
-  fieldsOf,
-  globalGroups,
-  NOBODY,
-  statusAndCode,
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  readGlobalGroups,
+  readInvalidFields,
+  readStatusAndCode,
+  UNKNOWN_ID,
 } from '../support/console.ts';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { bind, must, signed, aUser as unboundUser } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
@@ -24,7 +24,7 @@ const groups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknow
 
 describe('a user', () => {
   it('is shown with teams, groups and status', async () => {
-    const { administrators } = await globalGroups(company);
+    const { administrators } = await readGlobalGroups(company);
     const { status, body } = await get(company.owner.id);
     expect([status, body]).toEqual([
       200,
@@ -58,7 +58,7 @@ describe('the list of users', () => {
 
   it('shows no group that a Deny keeps from the caller, in any response', async () => {
     const { id } = await aUser(company, { can: [] });
-    const [hidden, open] = [await aConsoleGroup(company), await aConsoleGroup(company)];
+    const [hidden, open] = [await createConsoleGroup(company), await createConsoleGroup(company)];
     await must(groups('post', id, [hidden._id, open._id]));
     const { as } = await aUser(company, {
       can: ['*'],
@@ -83,8 +83,8 @@ describe('the list of users', () => {
   it('shows the groups themselves only with include=groups', async () => {
     const { id } = await aUser(company);
     const mine = await groupsOf(id);
-    const group = await aConsoleGroup(company);
-    await enter(company, id, group._id);
+    const group = await createConsoleGroup(company);
+    await addToGroups(company, id, group._id);
     const plain = await must(company.as.get('/v1/users?per_page=100'));
     const expanded = await must(company.as.get('/v1/users?per_page=100&include=groups'));
     const of = (list: { records: { _id: string }[] }) => list.records.find(({ _id }) => _id === id);
@@ -105,7 +105,10 @@ describe('the deactivation of a user', () => {
     const answer = await company.as.post(`/v1/users/${user.id}/deactivate`);
     expect([answer.status, answer.body]).toEqual([200, { _id: user.id, email: user.email, status: 'inactive' }]);
     expect((await user.as.get('/v1/users')).status).toBe(401);
-    expect(statusAndCode(await logIn(company.slug, user.email, company.owner.password))).toEqual([403, 'FORBIDDEN']);
+    expect(readStatusAndCode(await logIn(company.slug, user.email, company.owner.password))).toEqual([
+      403,
+      'FORBIDDEN',
+    ]);
     expect((await get(user.id)).body.status).toBe('inactive');
 
     const back = await company.as.post(`/v1/users/${user.id}/activate`);
@@ -120,9 +123,9 @@ describe('the deactivation of a user', () => {
       [manager.as, manager.id],
       [company.as, company.owner.id],
     ] as const) {
-      expect(statusAndCode(await as.post(`/v1/users/${id}/deactivate`))).toEqual([400, 'CANNOT_DEACTIVATE_SELF']);
+      expect(readStatusAndCode(await as.post(`/v1/users/${id}/deactivate`))).toEqual([400, 'CANNOT_DEACTIVATE_SELF']);
     }
-    expect(statusAndCode(await manager.as.post(`/v1/users/${company.owner.id}/deactivate`))).toEqual([
+    expect(readStatusAndCode(await manager.as.post(`/v1/users/${company.owner.id}/deactivate`))).toEqual([
       400,
       'CANNOT_DEACTIVATE_OWNER',
     ]);
@@ -133,7 +136,7 @@ describe('the deactivation of a user', () => {
     const json = { email: `waiting@${company.slug}.test` };
     const { _id } = await must(company.as.post('/v1/users/invite', { json }));
     for (const verb of ['activate', 'deactivate']) {
-      expect(statusAndCode(await company.as.post(`/v1/users/${_id}/${verb}`))).toEqual([409, 'USER_STILL_INVITED']);
+      expect(readStatusAndCode(await company.as.post(`/v1/users/${_id}/${verb}`))).toEqual([409, 'USER_STILL_INVITED']);
     }
     expect((await get(_id)).body.status).toBe('invited');
   });
@@ -142,7 +145,7 @@ describe('the deactivation of a user', () => {
 describe('the groups of a user', () => {
   it('are added, replaced, taken away and cleared', async () => {
     const { id } = await unboundUser(company);
-    const [a, b, c] = await Promise.all([1, 2, 3].map(async () => (await aConsoleGroup(company))._id as string));
+    const [a, b, c] = await Promise.all([1, 2, 3].map(async () => (await createConsoleGroup(company))._id as string));
     const steps = [
       ['post', [a, b, a], [a, b]],
       ['post', [b], [a, b]],
@@ -161,14 +164,14 @@ describe('the groups of a user', () => {
 
   it('are refused when one of them does not exist', async () => {
     const { id } = await unboundUser(company);
-    const { _id: mine } = await aConsoleGroup(company);
-    const { _id: foreign } = await aConsoleGroup(await aCompany());
-    const { _id: deleted } = await aConsoleGroup(company);
+    const { _id: mine } = await createConsoleGroup(company);
+    const { _id: foreign } = await createConsoleGroup(await aCompany());
+    const { _id: deleted } = await createConsoleGroup(company);
     await company.as.delete(`/v1/groups/${deleted}`);
-    for (const unknown of [foreign, deleted, NOBODY, 'x']) {
+    for (const unknown of [foreign, deleted, UNKNOWN_ID, 'x']) {
       for (const method of ['post', 'put', 'delete'] as const) {
         const answer = await groups(method, id, [mine, unknown]);
-        expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+        expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
         expect(answer.body.details).toMatchObject({ field: 'group_ids', ids: [unknown] });
       }
     }
@@ -185,13 +188,13 @@ describe('the groups of a user', () => {
   ] as const)('are refused by a %s with %j', async (method, sent) => {
     const answer = await groups(method, company.owner.id, sent);
     expect(answer.status).toBe(422);
-    expect(String((fieldsOf(answer)[2] as string).split('.')[0])).toBe('group_ids');
+    expect(String((readInvalidFields(answer)[2] as string).split('.')[0])).toBe('group_ids');
   });
 
   it('are those of the last replacement, whoever else does so meanwhile', async () => {
     const { id } = await unboundUser(company);
-    const [rival, last] = [(await aConsoleGroup(company))._id, (await aConsoleGroup(company))._id];
-    const { status, body } = await overtaken(
+    const [rival, last] = [(await createConsoleGroup(company))._id, (await createConsoleGroup(company))._id];
+    const { status, body } = await sendOvertaken(
       /^insert into "group_bindings"/,
       () => must(groups('put', id, [rival])),
       (env) => company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [last] }, env }),
@@ -201,10 +204,10 @@ describe('the groups of a user', () => {
 
   it('can be as many as a hundred', async () => {
     const { id } = await unboundUser(company);
-    const permissionId = await aPermission(company);
+    const permissionId = await createPermission(company);
     const ids: string[] = [];
     for (let count = 0; count < 100; count += 1) {
-      ids.push((await aConsoleGroup(company, { permissionIds: [permissionId] }))._id);
+      ids.push((await createConsoleGroup(company, { permissionIds: [permissionId] }))._id);
     }
     const manager = await aUser(company, { can: ['users:*', 'groups:*', 'permissions:*'] });
     const { status, body } = await manager.as.put(`/v1/users/${id}/groups`, { json: { group_ids: ids } });
@@ -218,8 +221,8 @@ describe('the users of the organization API', () => {
 
   it('are in the groups that the console added them to, within the default account', async () => {
     const { id } = await unboundUser(company);
-    const { _id: groupId } = await aConsoleGroup(company);
-    await enter(company, id, groupId);
+    const { _id: groupId } = await createConsoleGroup(company);
+    await addToGroups(company, id, groupId);
     const { results } = await must(admin().get(`/groups/${groupId}/bindings`));
     expect(results).toMatchObject([{ principal_type: 'user', principal_id: id, account_id: company.accountId }]);
     expect((await admin().get(`/users?account_id=${company.accountId}&quantity=100`)).body.results).toContainEqual(
@@ -231,7 +234,7 @@ describe('the users of the organization API', () => {
 
   it('are counted once, and enter and leave a group on the console within the default account alone', async () => {
     const { id, email } = await unboundUser(company);
-    const { _id: groupId } = await aConsoleGroup(company);
+    const { _id: groupId } = await createConsoleGroup(company);
     const version = async () => (await get(id)).headers.get('etag');
     const before = await version();
     const { id: account } = await must(admin().post('/accounts', { json: { name: 'second' } }));
@@ -246,13 +249,13 @@ describe('the users of the organization API', () => {
     expect(found).toMatchObject([{ _id: id, group_ids: [], groups: [] }]);
     expect(await version()).toBe(before);
 
-    expect((await enter(company, id, groupId)).group_ids).toEqual([groupId]);
+    expect((await addToGroups(company, id, groupId)).group_ids).toEqual([groupId]);
     expect((await boundIn()).toSorted()).toEqual([account, company.accountId].toSorted());
     expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
     const { records } = await must(company.as.get(`/v1/users?include=groups&group_id=${groupId}`));
     expect(records).toMatchObject([{ _id: id, group_ids: [groupId], groups: [{ _id: groupId }] }]);
     for (const method of ['delete', 'put'] as const) {
-      await enter(company, id, groupId);
+      await addToGroups(company, id, groupId);
       expect((await groups(method, id, method === 'put' ? [] : [groupId])).body.group_ids).toEqual([]);
       expect(await boundIn()).toEqual([account]);
     }
@@ -278,7 +281,7 @@ describe('the users of the organization API', () => {
     expect((await admin().get(`/users/${invited._id}`)).body).toMatchObject({ is_active: false, is_verified: false });
     expect((await admin().patch(`/users/${invited._id}`, { json: { is_active: true } })).status).toBe(409);
     await must(admin().delete(`/users/${invited._id}`));
-    expect(statusAndCode(await get(invited._id))).toEqual([404, 'USER_NOT_FOUND']);
+    expect(readStatusAndCode(await get(invited._id))).toEqual([404, 'USER_NOT_FOUND']);
     expect((await company.as.get('/v1/users?per_page=100')).body.records).not.toContainEqual(
       expect.objectContaining({ _id: invited._id }),
     );

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bearer, type Caller } from '../support/api.ts';
-import { overtaken } from '../support/rival.ts';
+import { type Caller, createCaller } from '../support/api.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { aGroup, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 
@@ -76,7 +76,7 @@ describe('a change of a user', () => {
   it('ends the sessions of a deactivated user for good', async () => {
     const user = await aUser(company);
     const { body } = await logIn(company.slug, user.email, user.password);
-    const session = bearer(body.token);
+    const session = createCaller(body.token);
     expect((await session.get('/v1/auth/me')).status).toBe(200);
     const inactive = await must(admin.patch(`/users/${user.id}`, { json: { is_active: false } }));
     expect(inactive.is_active).toBe(false);
@@ -99,7 +99,7 @@ describe('the deletion of a user', () => {
   it('removes a membership that is made meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const rival = () => bind(company, groupId, user.id);
-    const answer = await overtaken(/^update "users"/, rival, (env) => admin.delete(`/users/${user.id}`, { env }));
+    const answer = await sendOvertaken(/^update "users"/, rival, (env) => admin.delete(`/users/${user.id}`, { env }));
     expect(answer.status).toBe(204);
     expect((await admin.get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import type { Kind } from './kinds.ts';
@@ -75,7 +75,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
 
     it('lets only one of two writers with the same If-Match succeed', async () => {
       const { by, path, tag, write } = await aRecord();
-      const second = await overtaken(
+      const second = await sendOvertaken(
         writing,
         () => must(write('The rival', tag)),
         (env) => write('The slower', tag, env),
@@ -83,7 +83,7 @@ export function describeVersions(kinds: readonly Kind[]): void {
       expect(isPrecondition(path, second)).toBe(true);
       expect(shows((await by.get(path)).body)).toBe('The rival');
       const next = (await tagOf({ by, path })) as string;
-      const deletion = await overtaken(
+      const deletion = await sendOvertaken(
         writing,
         () => must(write('The rival again')),
         (env) => by.delete(path, { headers: { 'If-Match': next }, env, ...proven }),

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import { operator, pathOf } from '../organizations/looking.ts';
 import type { Caller } from '../support/api.ts';
-import { aConsoleGroup, aPermission, enter } from '../support/console.ts';
-import { overtaken } from '../support/rival.ts';
+import { addToGroups, createConsoleGroup, createPermission } from '../support/console.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { describeVersions } from './held.ts';
@@ -19,7 +19,7 @@ describe('the version (ETag) of a record', () => {
     const { as } = company;
     const admin = signed(company.apiKey);
     const policyId = await aPolicy(company, [allow('users:ListUsers')]);
-    const groupId = (await aConsoleGroup(company))._id;
+    const groupId = (await createConsoleGroup(company))._id;
     const { id: userId } = await aUser(company);
     const changing: [Caller, string, () => Promise<unknown>][] = [
       [admin, `/groups/${groupId}`, () => as.post(`/v1/groups/${groupId}/policies/${policyId}`)],
@@ -28,9 +28,9 @@ describe('the version (ETag) of a record', () => {
         as,
         `/v1/groups/${groupId}`,
         async () =>
-          as.post(`/v1/groups/${groupId}/permissions`, { json: { permissionIds: [await aPermission(company)] } }),
+          as.post(`/v1/groups/${groupId}/permissions`, { json: { permissionIds: [await createPermission(company)] } }),
       ],
-      [as, `/v1/users/${userId}`, () => enter(company, userId, groupId)],
+      [as, `/v1/users/${userId}`, () => addToGroups(company, userId, groupId)],
       [as, `/v1/users/${userId}`, () => admin.delete(`/groups/${groupId}`)],
       [admin, `/users/${userId}`, () => admin.patch(`/users/${userId}`, { json: { is_active: false } })],
     ];
@@ -58,7 +58,7 @@ describe('the version (ETag) of a record', () => {
     expect([await tagOf(admin, `/users/${userId}`), await tagOf(company.as, `/v1/users/${userId}`)]).toEqual(ofUser);
     const groupId = await aGroup(company);
     const groupTag = await tagOf(admin, `/groups/${groupId}`);
-    const renamed = await overtaken(
+    const renamed = await sendOvertaken(
       /^update "groups"/,
       async () => bind(company, groupId, (await aUser(company)).id),
       (env) =>
@@ -72,7 +72,7 @@ describe('the version (ETag) of a record', () => {
     const path = pathOf(company);
     const tag = await tagOf(operator, path);
     const json = { name: 'Of one table now' };
-    const renamed = await overtaken(
+    const renamed = await sendOvertaken(
       /^update "companies"/,
       async () => {
         await aTable(company.as, 'measured', [column('city')]);
@@ -103,7 +103,7 @@ describe('the version (ETag) of a record', () => {
 
   it('is refused when an If-Match is malformed', async () => {
     const company = await aCompany();
-    const groupId = (await aConsoleGroup(company))._id;
+    const groupId = (await createConsoleGroup(company))._id;
     for (const tag of ['abc', '"abc', '"a" "b"', 'W/', '"a", b', '*, "a"', ',']) {
       const { status, body } = await company.as.put(`/v1/groups/${groupId}`, {
         json: { name: 'Renamed' },
@@ -118,7 +118,7 @@ describe('the version (ETag) of a record', () => {
   it('is compared only after authentication and only for records of the company', async () => {
     const company = await aCompany();
     const other = await aCompany();
-    const groupId = (await aConsoleGroup(company))._id;
+    const groupId = (await createConsoleGroup(company))._id;
     const headers = { 'If-Match': '"00000000000000000000000000000000"' };
     const put = (as: Caller, id: string) => as.put(`/v1/groups/${id}`, { json: { name: 'Theirs' }, headers });
     expect((await put(other.as, groupId)).status).toBe(404);

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:test';
 import { aPublished, ENDPOINTS_PATH } from '../data-api/support.ts';
 import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
-import { aQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
-import { aConcept, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
+import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { aSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { aShare } from '../shares/support.ts';
-import { bearer, type Caller } from '../support/api.ts';
-import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
-import { addPasskey, anAuthenticator } from '../support/passkeys.ts';
+import { type Caller, createCaller } from '../support/api.ts';
+import { createConsoleGroup, createPermission, makePermissionInput, makePolicyInput } from '../support/console.ts';
+import { addPasskey, createAuthenticator } from '../support/passkeys.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -63,7 +63,7 @@ export const IDENTITY_KINDS: Kind[] = [
     name: 'an organization',
     route: '/admin/organizations/{id}',
     make: async () => ({
-      by: bearer(env.PLATFORM_ADMIN_TOKEN as string),
+      by: createCaller(env.PLATFORM_ADMIN_TOKEN as string),
       path: `/admin/organizations/${(await aProvisionedCompany()).id}`,
     }),
     change: 'patch',
@@ -111,7 +111,7 @@ export const IDENTITY_KINDS: Kind[] = [
   {
     name: 'a group of the console',
     route: '/v1/groups/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/groups/${(await aConsoleGroup(company))._id}` }),
+    make: async (company) => ({ by: company.as, path: `/v1/groups/${(await createConsoleGroup(company))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'groups',
@@ -139,7 +139,7 @@ export const IDENTITY_KINDS: Kind[] = [
     async make({ as }) {
       return {
         by: as,
-        path: `/v1/policies/${(await must(as.post('/v1/policies', { json: policyInput(STATEMENTS) })))._id}`,
+        path: `/v1/policies/${(await must(as.post('/v1/policies', { json: makePolicyInput(STATEMENTS) })))._id}`,
       };
     },
     change: 'put',
@@ -149,9 +149,9 @@ export const IDENTITY_KINDS: Kind[] = [
   {
     name: 'a legacy permission',
     route: '/v1/permissions/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/permissions/${await aPermission(company)}` }),
+    make: async (company) => ({ by: company.as, path: `/v1/permissions/${await createPermission(company)}` }),
     change: 'put',
-    changes: (name, company) => permissionInput(company, { name }),
+    changes: (name, company) => makePermissionInput(company, { name }),
     table: 'permissions',
   },
 ];
@@ -210,7 +210,7 @@ export const SHARING_KINDS: Kind[] = [
     route: '/v1/auth/passkeys/{id}',
     make: async (company) => ({
       by: company.as,
-      path: `/v1/auth/passkeys/${(await must(addPasskey(company.as, await anAuthenticator())))._id}`,
+      path: `/v1/auth/passkeys/${(await must(addPasskey(company.as, await createAuthenticator())))._id}`,
     }),
     proof: { password: PASSWORD },
     change: 'patch',
@@ -262,7 +262,7 @@ export const KNOWLEDGE_KINDS: Kind[] = [
     route: `${QUESTIONS}/{id}`,
     async make({ as }) {
       await must(as.post('/v1/managed-tables/provision'));
-      return { by: as, path: `${QUESTIONS}/${(await aQuestion(as)).id}` };
+      return { by: as, path: `${QUESTIONS}/${(await createQuestion(as)).id}` };
     },
     change: 'patch',
     changes: (text: string) => ({ question: text }),
@@ -272,26 +272,26 @@ export const KNOWLEDGE_KINDS: Kind[] = [
   {
     name: 'a concept',
     route: `${KNOWLEDGE_PATH}/concepts/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/concepts/${await aConcept(as)}` }),
+    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/concepts/${await createConcept(as)}` }),
     ...description,
   },
   {
     name: 'a semantic item',
     route: `${KNOWLEDGE_PATH}/semantic/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/semantic/${await anItem(as)}` }),
+    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/semantic/${await createItem(as)}` }),
     ...description,
   },
   {
     name: 'an ontology node',
     route: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/ontology/nodes/${await aNode(as)}` }),
+    make: async ({ as }) => ({ by: as, path: `${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}` }),
     ...description,
   },
   {
     name: 'an ontology relation',
     route: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
     async make({ as }) {
-      const id = await aRelation(as, await aNode(as), 'belongs to', await aNode(as));
+      const id = await createRelation(as, await createNode(as), 'belongs to', await createNode(as));
       return { by: as, path: `${KNOWLEDGE_PATH}/ontology/relations/${id}` };
     },
     ...description,

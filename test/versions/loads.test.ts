@@ -3,8 +3,8 @@ import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aStagedJob } from '../uploads/staged.ts';
-import { rowsOf, undo } from '../uploads/support.ts';
+import { createStagedJob } from '../uploads/staged.ts';
+import { readRows, undoJob } from '../uploads/support.ts';
 
 let company: Company;
 let tableCount = 0;
@@ -24,7 +24,7 @@ async function aKeyedTable() {
   );
   // Making the index would hold the table, too.
   await must(company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['k'], unique: true } }));
-  const values = async () => (await rowsOf(company, id)).map(({ k, v }) => [k, v]).sort();
+  const values = async () => (await readRows(company, id)).map(({ k, v }) => [k, v]).sort();
   return { id, table, values };
 }
 
@@ -40,7 +40,7 @@ async function aRow(id: string, k: number) {
   };
 }
 
-const upsertOf = (id: string, ...lines: string[]) => aStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
+const upsertOf = (id: string, ...lines: string[]) => createStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
 
 describe('a conditional write of a row, beside an upsert that changes the row', () => {
   it.each(['PUT', 'DELETE'])('is refused when the upsert came first: %s', async (method) => {
@@ -124,10 +124,10 @@ describe('a conditional write of a row, beside an undo', () => {
     ['succeeds before the undo once it has locked the row', /UPDATE "public"/, 200],
   ])('of the upload that added the row, %s', async (_what, statement, status) => {
     const { id, values } = await aKeyedTable();
-    const load = await aStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
+    const load = await createStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
     expect(await load.publish()).toBe('done');
     const row = await aRow(id, 7);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, load.jobId));
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undoJob(company, load.jobId));
     expect((await row.put({ v: 99 })).status).toBe(status);
     expect((await outcome).status).toBe(200);
     expect(await values()).toEqual([
@@ -141,11 +141,11 @@ describe('a conditional write of a row, beside an undo', () => {
     ['waits, and finds no row', BEFORE_ITS_END, 404],
   ])('of the upload that added the row, %s', async (_what, statement, status) => {
     const { id, values } = await aKeyedTable();
-    const load = await aStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
+    const load = await createStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
     expect(await load.publish()).toBe('done');
     const row = await aRow(id, 7);
     const { outcome } = await rivalBeforeStatement(company.id, statement, () => row.put({ v: 99 }));
-    expect((await undo(company, load.jobId)).status).toBe(200);
+    expect((await undoJob(company, load.jobId)).status).toBe(200);
     expect((await outcome).status).toBe(status);
     expect(await values()).toEqual([
       [1, 10],
@@ -156,11 +156,11 @@ describe('a conditional write of a row, beside an undo', () => {
   it('of the upload that replaced the row, finds the row again with its former version', async () => {
     const { id, values } = await aKeyedTable();
     const row = await aRow(id, 1);
-    const load = await aStagedJob(company, id, ['7,70'], 'replace', [], 'k,v');
+    const load = await createStagedJob(company, id, ['7,70'], 'replace', [], 'k,v');
     expect(await load.publish()).toBe('done');
     expect((await row.put({ v: 99 })).status).toBe(404);
     const { outcome } = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => row.put({ v: 99 }));
-    expect((await undo(company, load.jobId)).status).toBe(200);
+    expect((await undoJob(company, load.jobId)).status).toBe(200);
     const { status } = await outcome;
     expect([status, await values()]).toEqual(
       status === 200

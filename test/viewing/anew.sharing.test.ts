@@ -4,7 +4,7 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 
@@ -59,7 +59,7 @@ describe('a cached result of a shared dashboard', () => {
     const { as_of: asOf, waking } = kept.body;
     expect(waking).toBeUndefined();
     expect(Math.abs(Date.parse(asOf) - before)).toBeLessThan(minutes * MINUTE_MS);
-    later(minutes * MINUTE_MS);
+    advanceClock(minutes * MINUTE_MS);
     expect((await execute()).body.as_of).toBe(asOf);
     const anew = await execute(NO_CACHE);
     expect([isCached(anew), anew.body.as_of]).toEqual([false, undefined]);

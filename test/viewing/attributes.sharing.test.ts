@@ -13,7 +13,7 @@ import { expectTypes } from '../share-activity/support.ts';
 import { aContext, aMember, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, regionsOf, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { aConsoleGroup, enter } from '../support/console.ts';
+import { addToGroups, createConsoleGroup } from '../support/console.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
   aDashboard,
@@ -120,9 +120,9 @@ describe('a viewer attribute', () => {
       undefined,
     ]);
 
-    const group = await aConsoleGroup(company);
+    const group = await createConsoleGroup(company);
     const person = await aUser(company, { can: ['dashboards:get', 'visualizations:execute'] });
-    await enter(company, person.id, group._id);
+    await addToGroups(company, person.id, group._id);
     await add({ member_type: 'group', member_id: group._id, attributes: { region: ['north', 'south'] } });
     expectRegions(await inPortal(person.as, context.id, dashboard._id).execute(), ['north', 'south']);
     await add({ member_type: 'internal_user', member_id: person.id, attributes: { region: ['south', 'east'] } });

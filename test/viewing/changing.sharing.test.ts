@@ -4,7 +4,7 @@ import { anEmbed, aSigningKey, REVOCATION_PATH, SIGNING_KEYS_PATH } from '../emb
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
-import { overtaken, rowOf } from '../support/rival.ts';
+import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -124,7 +124,7 @@ describe.each([
   it.each(Object.keys(ways))('through %s during a change is not changed by who may not share it', async (way) => {
     const made = await anExposedDashboard();
     const [, changed] = Object.entries(changes)[1] as [string, (it: ExposedDashboard) => object];
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       async () => void (await ways[way]?.(made)),
       (env) => change(editor, pathOf(made), changed(made), env),
@@ -142,7 +142,7 @@ describe.each([
     expect(codeOf(await change(as, pathOf(made), first))).toEqual(FORBIDDEN);
     await must(of.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`));
     expect((await change(as, pathOf(made), first)).status).toBe(200);
-    const answer = await overtaken(
+    const answer = await sendOvertaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       () => aSigningKey(of),
       (env) => change(as, pathOf(made), second, env),
@@ -172,7 +172,7 @@ describe.each([
     expect(codeOf(await change(editor, pathOf(made), changed(made)))).toEqual(FORBIDDEN);
     // A day after the tokens have expired.
     for (const each of ['dashboards', 'visualizations']) {
-      await rowOf(`update ${each} set embedded_until = 1 where id in (?, ?)`, made.dashboard, made.chart);
+      await selectRow(`update ${each} set embedded_until = 1 where id in (?, ?)`, made.dashboard, made.chart);
     }
     expect((await change(editor, pathOf(made), changed(made))).status).toBe(200);
   });

@@ -3,7 +3,7 @@ import { anEmbed, aSigningKey, SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -240,7 +240,7 @@ describe('a dashboard that is shared with others', () => {
   it.each(ways)('through %s at the same moment gets no visualization its editor may not share', async (_what, show) => {
     const { _id } = await aDashboard(company.as, [open]);
     const as = await anEditor();
-    const rival = rivalBefore(/^update "dashboards"/i, () => show(_id));
+    const rival = createRivalEnv(/^update "dashboards"/i, () => show(_id));
     expectForbidden(
       await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }),
     );
@@ -269,7 +269,7 @@ describe('a dashboard that is shared with others', () => {
   ] as const)('is checked as it is at the moment of its sharing through %s', async (_what, pattern, share) => {
     const { _id } = await aDashboard(company.as, [open]);
     const { as } = await deniedSecret('visualizations:share');
-    const rival = rivalBefore(pattern, () => add(company.as, _id));
+    const rival = createRivalEnv(pattern, () => add(company.as, _id));
     expectForbidden(await share(as, _id, rival.env));
     expect(rival.hasRun()).toBe(true);
   });
@@ -278,7 +278,7 @@ describe('a dashboard that is shared with others', () => {
     const { _id } = await aDashboard(company.as, [open]);
     const context = await aContext(company, [dashboardGrant(_id)]);
     const { as } = await deniedSecret('visualizations:share');
-    const rival = rivalBefore(/insert into "share_members"/i, () => add(company.as, _id));
+    const rival = createRivalEnv(/insert into "share_members"/i, () => add(company.as, _id));
     const json = { member_type: 'external_email', email: 'me@x.test' };
     const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: rival.env });
     expect([status, body.error_code]).toEqual([409, 'CONFLICT']);
@@ -290,7 +290,7 @@ describe('a dashboard that is shared with others', () => {
     const { _id } = await aDashboard(company.as, [open]);
     const as = await anEditor();
     let key = { id: '' };
-    const rival = rivalBefore(/^update "dashboards"/i, async () => {
+    const rival = createRivalEnv(/^update "dashboards"/i, async () => {
       key = await aSigningKey(company);
     });
     expectForbidden(

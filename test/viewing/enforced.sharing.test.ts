@@ -3,7 +3,7 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { rowOf } from '../support/rival.ts';
+import { selectRow } from '../support/rival.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aDashboard,
@@ -150,11 +150,14 @@ describe('the filter options that SQL computes', () => {
     const filters = [days(sql), { ...regions(), options: written }];
     const { _id } = await aDashboard(company.as, [rows], { filters });
     // As they could be written down before.
-    await rowOf(`update dashboards set filters = replace(filters, 'kept', '') where id = ?`, _id);
+    await selectRow(`update dashboards set filters = replace(filters, 'kept', '') where id = ?`, _id);
     const { token, id } = await aShare(company, _id, {
       share_filter_policies: [policy('regions', 'selectable', ['kept', 'north'])],
     });
-    await rowOf(`update dashboard_shares set filter_policies = replace(filter_policies, 'kept', '') where id = ?`, id);
+    await selectRow(
+      `update dashboard_shares set filter_policies = replace(filter_policies, 'kept', '') where id = ?`,
+      id,
+    );
     expect(daysOf(await linkOf(token).options('regions'))).toEqual(['north']);
     const free = linkOf((await aShare(company, _id)).token);
     expect([daysOf(await free.options('day')), daysOf(await free.options('regions'))]).toEqual([['a'], []]);

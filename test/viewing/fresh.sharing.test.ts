@@ -5,13 +5,13 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
-import { type ApiResponse, bearer } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { type ApiResponse, createCaller } from '../support/api.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { connectionsOf, disturb, rivalBeforeStatement, untilSomebodySleeps } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company, logIn } from '../support/worlds.ts';
-import { aFile, load, undo } from '../uploads/support.ts';
+import { loadFiles, makeFile, undoJob } from '../uploads/support.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 
 const ROWS = 'SELECT region, amount, s.* FROM sales AS s ORDER BY region, amount';
@@ -75,7 +75,7 @@ describe('a cached result of a shared dashboard', () => {
     const untouched = await anotherDoor(company);
     const table = tableRoutes(company.as, tableId);
     const loaded = (mode: string, csv: string, key: string[] = []) =>
-      load(company, [aFile('more.csv', csv)], {}, { into: tableId, mode, key });
+      loadFiles(company, [makeFile('more.csv', csv)], {}, { into: tableId, mode, key });
     let row = '';
     let job = { _id: '', status: '' };
     const put = (json: object) => table.put({ display_name: 'sales', columns: COLUMNS, ...json });
@@ -88,10 +88,10 @@ describe('a cached result of a shared dashboard', () => {
       'a row is changed': () => table.updateRow(row, { amount: 71 }),
       'a row is deleted': () => table.deleteRow(row),
       'a file is appended': async () => (job = await loaded('append', 'region,amount,day\nwest,1,2024-02-01\n')),
-      'that is undone': () => undo(company, job._id),
+      'that is undone': () => undoJob(company, job._id),
       'a file is merged': () => loaded('upsert', 'region,amount,day\nwest,5,2024-02-01\n', ['amount']),
       'a file replaces all': async () => (job = await loaded('replace', 'region,amount,day\nup,1,2024-02-01\n')),
-      'that is undone too': () => undo(company, job._id),
+      'that is undone too': () => undoJob(company, job._id),
       'a column is added': () => put({ columns: [...COLUMNS, column('note')] }),
       'a column is dropped': () => put({}),
       'it is truncated': () => table.truncate(),
@@ -148,7 +148,7 @@ describe('a cached result of a shared dashboard', () => {
     const door = linkOf((await aShare(company, dashboardId)).token);
     const insert = async () =>
       expect((await tableRoutes(company.as, tableId).insert([{ region: 'west' }])).status).toBe(201);
-    await overtaken(/"readonly_connection"/, insert, (env) => door.execute({}, { env }));
+    await sendOvertaken(/"readonly_connection"/, insert, (env) => door.execute({}, { env }));
     expect((await waitForCachedResult(door)).rows).toHaveLength(7);
     await insert();
     expect(resultOf(await door.execute()).rows).toHaveLength(8);
@@ -167,17 +167,17 @@ describe('a change of a table', () => {
       const { owner, slug } = company;
       // The token of the beginning has run out.
       const { body } = await logIn(slug, owner.email, owner.password);
-      return tableRoutes(bearer(body.token), tableId).insert(rows);
+      return tableRoutes(createCaller(body.token), tableId).insert(rows);
     };
     await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await insert([{ region: 'west' }])).status).toBe(503);
     for (const minutes of [1, 30, 55]) {
-      later(minutes * MINUTE_MS);
+      advanceClock(minutes * MINUTE_MS);
       expect([minutes, await isCached(door), await isCached(door)]).toEqual([minutes, false, false]);
       expect((await insert([{ region: 'west' }])).status).toBe(201);
       await waitForCachedResult(other);
     }
-    later(HOUR_MS + MINUTE_MS);
+    advanceClock(HOUR_MS + MINUTE_MS);
     expect((await waitForCachedResult(door)).rows).toHaveLength(10);
   });
 

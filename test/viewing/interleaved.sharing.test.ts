@@ -3,7 +3,7 @@ import { anEmbed, aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
 import { type ApiResponse, call } from '../support/api.ts';
-import { randomFrom } from '../support/random.ts';
+import { createRandom } from '../support/random.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
@@ -119,7 +119,7 @@ beforeAll(async () => {
 
 describe('viewers with different restrictions who send requests in any order', () => {
   it(`never see another’s rows, in ${REQUESTS} requests`, async () => {
-    const random = randomFrom(SEED);
+    const random = createRandom(SEED);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
     let cached = 0;
     const ask = async () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
-import { later, resetClock, standAt } from '../support/clock.ts';
+import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -68,15 +68,15 @@ describe('a share in the control database', () => {
     const share = await aShare(company);
     const { env: lagging, counts } = laggingD1();
     const start = Date.now();
-    standAt(start);
+    stopClockAt(start);
     const view = async () => (await call('GET', share.path, { env: lagging })).status;
     expect([await view(), await view(), counts]).toEqual([200, 200, { primary: 1, replica: 1 }]);
     await must(company.as.delete(`/api/v1/dashboard-shares/${share.id}`));
     // As old as it may be.
     expect(await view()).toBe(200);
-    standAt(start + 4_999);
+    stopClockAt(start + 4_999);
     expect(await view()).toBe(200);
-    standAt(start + 5_000);
+    stopClockAt(start + 5_000);
     expect([await view(), await view(), counts]).toEqual([401, 401, { primary: 2, replica: 4 }]);
   });
 
@@ -84,7 +84,7 @@ describe('a share in the control database', () => {
     const share = await aShare(await aCompany());
     const { env: lagging, counts } = laggingD1();
     await call('GET', share.path, { env: lagging });
-    later(-60_000);
+    advanceClock(-60_000);
     await call('GET', share.path, { env: lagging });
     expect(counts).toEqual({ primary: 2, replica: 0 });
   });

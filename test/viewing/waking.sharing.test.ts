@@ -5,11 +5,11 @@ import { tableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, regionsIn, someSales } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL } from '../support/api.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { createRivalEnv } from '../support/rival.ts';
 import { computeState, disturb, farAway, suspend } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, load } from '../uploads/support.ts';
+import { loadFiles, makeFile } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
 /** Long enough for a request to be answered meanwhile, on a busy machine too. */
@@ -190,9 +190,9 @@ describe('after a change of the data', () => {
     [
       'a file is loaded into the table',
       ({ company, tableId }) =>
-        load(
+        loadFiles(
           company,
-          [aFile('more.csv', 'region,amount,day\nwest,1,2024-02-01\n')],
+          [makeFile('more.csv', 'region,amount,day\nwest,1,2024-02-01\n')],
           {},
           { into: tableId, mode: 'append' },
         ),
@@ -216,7 +216,7 @@ describe('after a change of the data', () => {
     const own = await aWorld();
     // The change has begun when its transaction does, and the viewer reads before that is committed.
     const path = `/v1/managed-tables/${own.tableId}/truncate`;
-    const rival = rivalBefore(/update "managed_databases" set "open_changes" = json_remove/, async () => {
+    const rival = createRivalEnv(/update "managed_databases" set "open_changes" = json_remove/, async () => {
       expect(resultOf(await own.viewer.execute()).rows).toEqual([]);
     });
     expect((await own.company.as.post(path, { env: rival.env })).status).toBe(200);
@@ -228,7 +228,7 @@ describe('after a change of the data', () => {
   it('no earlier result is shown, since the commit waits until the change is announced', async () => {
     const own = await aWorld();
     const path = `/v1/managed-tables/${own.tableId}/data`;
-    const rival = rivalBefore(/update "managed_databases" set "data_version"/, async () => {
+    const rival = createRivalEnv(/update "managed_databases" set "data_version"/, async () => {
       for (let tries = 0; tries < 3; tries += 1) {
         expect(resultOf(await own.viewer.execute()).rows).toHaveLength(6);
         await new Promise((resolve) => setTimeout(resolve, 100));

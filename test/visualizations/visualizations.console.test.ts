@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from './support.ts';
@@ -95,7 +95,7 @@ describe('a visualization', () => {
   it('stays valid when its SQL is changed at the same moment as its parameters are removed', async () => {
     const made = await aVisualization(company.as, 'SELECT 1', { parameters: [parameter('n', 'number')] });
     const path = `${VISUALIZATIONS_PATH}/${made._id}`;
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^update "visualizations"/,
       () => must(company.as.put(path, { json: { parameters: [] } })),
       (env) => company.as.put(path, { json: { sql: 'SELECT {{n}}' }, env }),
@@ -110,7 +110,7 @@ describe('a visualization', () => {
   ])('answers a change after %i other changes at the same moment with %i', async (times, status, name) => {
     const path = `${VISUALIZATIONS_PATH}/${(await aVisualization(company.as, 'SELECT 1'))._id}`;
     let changed = 0;
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^update "visualizations"/,
       () => must(company.as.put(path, { json: { name: `Changed ${++changed} times` } })),
       (env) => company.as.put(path, { json: { name: 'Late' }, env }),

@@ -9,8 +9,8 @@ import { mergeLate, moveOldest } from '../../src/logs/mover.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settle } from '../company-log/support.ts';
 import { operator, pathOf } from '../organizations/looking.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { groupInput } from '../support/console.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { makeGroupInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
@@ -72,7 +72,7 @@ describe('the audit stream of a webhook endpoint', () => {
   it('has each record of the company as the list shows it, however late it arrives', async () => {
     const receiver = aReceiver();
     const { secret } = await anEndpoint(company, receiver, ['audit.records']);
-    await company.as.post('/v1/groups', { json: groupInput() });
+    await company.as.post('/v1/groups', { json: makeGroupInput() });
     await expect
       .poll(async () => (await recordsOf(receiver)).map(({ route }) => route), { timeout: 60_000 })
       .toContain('/v1/groups');
@@ -219,7 +219,7 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     await must(operator.patch(pathOf(other), { json: { status: 'suspended' } }));
     const records = Array.from({ length: 5 }, (_, n) => recordAt(Date.now() + n, '/while-suspended'));
     await log.append(other.id, 'audit', records as never);
-    later(100 * DAY_MS);
+    advanceClock(100 * DAY_MS);
     try {
       await settle(other.id);
       const { objects } = await env.FILES.list({ prefix: `log/${other.id}/audit-events/` });

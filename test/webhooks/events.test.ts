@@ -4,12 +4,12 @@ import { SURFACES } from '../../src/app.ts';
 import { EVENT_TABLES } from '../../src/db/telling-session.ts';
 import { EVENT_TYPES, findEventType, payloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
-import { openApi } from '../support/conformity.ts';
-import { groupInput, policyInput } from '../support/console.ts';
-import { countOf } from '../support/rival.ts';
+import { readApiDescription } from '../support/conformity.ts';
+import { makeGroupInput, makePolicyInput } from '../support/console.ts';
+import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, upload } from '../uploads/support.ts';
+import { makeFile, uploadFiles } from '../uploads/support.ts';
 import { aDashboard } from '../visualizations/support.ts';
 import { anEndpoint, aReceiver, ENDPOINTS_PATH, type Receiver } from './support.ts';
 import { ROUTE_EVENTS } from './told.ts';
@@ -49,7 +49,7 @@ describe('a webhook event type', () => {
     const company = await aProvisionedCompany();
     const { records } = await must(company.as.get('/v1/webhook-event-types'));
     expect(records.map(({ type }: { type: string }) => type)).toEqual(EVENT_TYPES.map(({ type }) => type));
-    expect(Object.keys(openApi().webhooks ?? {})).toEqual(EVENT_TYPES.map(({ type }) => type));
+    expect(Object.keys(readApiDescription().webhooks ?? {})).toEqual(EVENT_TYPES.map(({ type }) => type));
     for (const each of EVENT_TYPES) {
       const event = { type: each.type, timestamp: '2026-01-31T12:00:00.000Z', data: each.example };
       expect([each.type, payloadSchema(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
@@ -96,10 +96,10 @@ describe('a webhook event', () => {
 
   it('is sent for changes of users, groups and policies', async () => {
     const { as } = company;
-    const group = await must(as.post('/v1/groups', { json: groupInput() }));
+    const group = await must(as.post('/v1/groups', { json: makeGroupInput() }));
     await must(as.put(`/v1/groups/${group._id}`, { json: { description: 'Changed by a test.' } }));
     const allow = [{ effect: 'Allow', actions: ['dashboards:get'], resources: ['*'] }] as never;
-    const policy = await must(as.post('/v1/policies', { json: policyInput(allow) }));
+    const policy = await must(as.post('/v1/policies', { json: makePolicyInput(allow) }));
     await must(as.put(`/v1/policies/${policy._id}`, { json: { description: 'Changed by a test.' } }));
     await as.post(`/v1/groups/${group._id}/policies/${policy._id}`);
     await must(as.put('/v1/auth/me', { json: { name: 'Olga 🦉' } }));
@@ -136,7 +136,7 @@ describe('a webhook event', () => {
     const table = await must(as.post(path, { json: { display_name: 'told', columns: [column('a')] } }));
     await must(as.put(`${path}/${table._id}`, { json: { display_name: 'told_anew' } }));
     await must(as.post(`${path}/${table._id}/truncate`));
-    const job = await upload(company, [aFile('n.csv', 'a\ncell-of-a-table\n')], { into: table._id });
+    const job = await uploadFiles(company, [makeFile('n.csv', 'a\ncell-of-a-table\n')], { into: table._id });
     await told('upload.waiting_confirm');
     await as.post(`${path}/upload-jobs/${job}/cancel`);
     await as.delete(`${path}/${table._id}`);
@@ -158,18 +158,18 @@ describe('a webhook event', () => {
 
   it('is written in one transaction with its change: neither exists without the other', async () => {
     const { as } = company;
-    const input = groupInput();
+    const input = makeGroupInput();
     const { _id: first } = await must(as.post('/v1/groups', { json: input }));
     await expect.poll(async () => (await receiver.received()).map(({ event }) => event.data._id)).toContain(first);
-    await expect.poll(() => countOf('events')).toBe(0);
+    await expect.poll(() => countRows('events')).toBe(0);
     const ofGroups = async () =>
       (await receiver.received()).filter(({ event }) => event.type === 'group.created').length;
     const before = await ofGroups();
     expect((await as.post('/v1/groups', { json: input })).status).toBe(409);
     // What was written is there although nobody was told: the queue is away.
     const away = { WEBHOOKS: { send: fails, sendBatch: fails } };
-    const made = await must(as.post('/v1/groups', { json: groupInput(), env: away } as never));
-    expect(await countOf("events where type = 'group.created' and record ->> 'id' = ?", made._id)).toBe(1);
+    const made = await must(as.post('/v1/groups', { json: makeGroupInput(), env: away } as never));
+    expect(await countRows("events where type = 'group.created' and record ->> 'id' = ?", made._id)).toBe(1);
     expect(await ofGroups()).toBe(before);
     await must(as.put('/v1/company/settings', { json: { locale: 'en' } }));
     await expect
@@ -181,8 +181,8 @@ describe('a webhook event', () => {
     const other = await aProvisionedCompany();
     const { _id } = await anEndpoint(other, aReceiver());
     await must(other.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'paused' } }));
-    await must(other.as.post('/v1/groups', { json: groupInput() }));
-    expect(await countOf('events where company_id = ?', other.id)).toBe(0);
+    await must(other.as.post('/v1/groups', { json: makeGroupInput() }));
+    expect(await countRows('events where company_id = ?', other.id)).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
-import { overtaken } from '../support/rival.ts';
+import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
@@ -13,7 +13,7 @@ it('two concurrent rotations of a webhook secret keep every secret', async () =>
   const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}/rotate-secret`;
   let rival = { secret: '' };
-  const { body } = await overtaken(
+  const { body } = await sendOvertaken(
     /^update "webhook_endpoints"/,
     async () => {
       rival = await must(company.as.post(path));

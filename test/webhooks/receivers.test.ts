@@ -6,12 +6,12 @@ import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
 import { operator, pathOf } from '../organizations/looking.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { groupInput } from '../support/console.ts';
-import { countOf } from '../support/rival.ts';
+import { advanceClock, resetClock } from '../support/clock.ts';
+import { makeGroupInput } from '../support/console.ts';
+import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { deliver } from '../uploads/support.ts';
+import { deliverMessage } from '../uploads/support.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
 
 let company: Company;
@@ -44,7 +44,7 @@ const count = async (receiver: Receiver) => (await receiver.received()).length;
 async function sendAsOf(id: string, milliseconds: number): Promise<void> {
   // What it has read of the endpoint is old by then.
   await senderOf(id).changed({ resumed: false });
-  later(milliseconds);
+  advanceClock(milliseconds);
   await runDurableObjectAlarm(senderOf(id));
 }
 
@@ -98,7 +98,7 @@ describe('a webhook endpoint with a failed delivery', () => {
       alarm: await storage.getAlarm(),
     }));
     expect(left).toEqual({ deliveries: [], alarm: null });
-    later(HOUR_MS);
+    advanceClock(HOUR_MS);
     expect(await runDurableObjectAlarm(senderOf(id))).toBe(false);
     expect(await count(receiver)).toBe(before);
   });
@@ -137,7 +137,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.behave('ok');
     const before = await count(receiver);
-    later(25 * HOUR_MS);
+    advanceClock(25 * HOUR_MS);
     await senderOf(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
     await sendAsOf(id, 25 * HOUR_MS);
     await arrived(receiver, before + 1);
@@ -189,23 +189,23 @@ describe('a webhook event', () => {
     )
       .bind(own.id, JSON.stringify(Array.from({ length: 500 }, (_, n) => n)))
       .run();
-    for (let n = 0; n < 3; n += 1) await must(other.as.post('/v1/groups', { json: groupInput() }));
+    for (let n = 0; n < 3; n += 1) await must(other.as.post('/v1/groups', { json: makeGroupInput() }));
     await arrived(theirs, 3);
     const { meta, results } = await env.CONTROL_DB.prepare(COMPANIES_WITH_EVENTS).run();
     expect(meta.rows_read).toBeLessThan(50);
     expect(results).not.toContainEqual({ company_id: own.id });
-    const waiting = await countOf('events where company_id = ?', own.id);
+    const waiting = await countRows('events where company_id = ?', own.id);
     expect(waiting).toBeGreaterThanOrEqual(500);
-    await deliver({ type: 'webhooks.tell', companyId: own.id });
-    expect(await countOf('outbox where company_id = ?', own.id)).toBe(0);
-    expect(await countOf('events where company_id = ?', own.id)).toBe(waiting);
+    await deliverMessage({ type: 'webhooks.tell', companyId: own.id });
+    expect(await countRows('outbox where company_id = ?', own.id)).toBe(0);
+    expect(await countRows('events where company_id = ?', own.id)).toBe(waiting);
   });
 
   it('is sent once to each of twenty endpoints that want all types', async () => {
     const own = await aCompany();
     const receivers = Array.from({ length: 20 }, () => aReceiver());
     for (const receiver of receivers) await anEndpoint(own, receiver);
-    const { _id } = await must(own.as.post('/v1/groups', { json: groupInput() }));
+    const { _id } = await must(own.as.post('/v1/groups', { json: makeGroupInput() }));
     for (const receiver of receivers) await arrived(receiver);
     await expect
       .poll(async () => {
@@ -220,7 +220,7 @@ describe('a webhook event', () => {
     const receiver = aReceiver();
     const { secret } = await anEndpoint(own, receiver);
     const send = (name: string) => {
-      const body = JSON.stringify({ ...groupInput(), name: 'NAME' }).replace('NAME', name);
+      const body = JSON.stringify({ ...makeGroupInput(), name: 'NAME' }).replace('NAME', name);
       return own.as.post('/v1/groups', { body, headers: { 'content-type': 'application/json' } });
     };
     const refused = await send('An owl \\ud83e');

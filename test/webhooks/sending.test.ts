@@ -2,10 +2,10 @@ import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
-import { later, resetClock, runScheduled } from '../support/clock.ts';
-import { groupInput } from '../support/console.ts';
-import { mailTo } from '../support/mail.ts';
-import { countOf, rowOf } from '../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { makeGroupInput } from '../support/console.ts';
+import { readNewestMail } from '../support/mail.ts';
+import { countRows, selectRow } from '../support/rival.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const REASON = 'select disabled_reason as reason from webhook_endpoints where id = ?';
 
-const aGroup = async () => (await company.as.post('/v1/groups', { json: groupInput() })).body;
+const aGroup = async () => (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;
 
 const deliveriesOf = async (id: string, query = '') =>
   (await company.as.get(`${ENDPOINTS_PATH}/${id}/deliveries${query}`)).body.records;
@@ -123,13 +123,13 @@ describe('a webhook endpoint', () => {
     expect((await company.as.get(path)).body.disabled_reason).toBe('gone');
     await runScheduled();
     const asked = "mail_requests where kind = 'webhook_disabled' and about = ?";
-    await expect.poll(() => countOf(asked, _id)).toBe(1);
+    await expect.poll(() => countRows(asked, _id)).toBe(1);
     // The mails of queue messages are not seen here: this one is sent again.
     await env.CONTROL_DB.prepare(`update ${asked.replace(' where', ' set due_at = 0 where')}`)
       .bind(_id)
       .run();
     await runScheduled();
-    const mail = mailTo(company.owner.email);
+    const mail = readNewestMail(company.owner.email);
     expect(mail.subject).toMatch(/^A webhook endpoint of .+ is disabled$/);
     expect(mail.text).toContain(new URL(receiver.url).host);
     expect((await test(_id)).body.error).toBe('WEBHOOK_ENDPOINT_NOT_ACTIVE');
@@ -147,13 +147,13 @@ describe('a webhook endpoint', () => {
     const { _id } = await anEndpoint(company, receiver, ['company.updated']);
     await test(_id);
     await expect.poll(async () => (await deliveriesOf(_id))[0]?.attempts.length).toBeGreaterThan(0);
-    later(2 * HOUR_MS);
+    advanceClock(2 * HOUR_MS);
     try {
       const sender = env.WEBHOOK_SENDER.getByName(_id);
       await expect
         .poll(async () => {
           await runDurableObjectAlarm(sender);
-          const row = await rowOf<{ reason: string }>(REASON, _id);
+          const row = await selectRow<{ reason: string }>(REASON, _id);
           return row?.reason;
         })
         .toBe('failing');

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isShareEventType } from '../../src/modules/webhooks/event-types.ts';
 import { aContext, CONTEXTS_PATH, dashboardGrant, portalCodeOf, requestCode } from '../share-portal/support.ts';
-import { type ApiResponse, call, type Sending } from '../support/api.ts';
+import { type ApiResponse, call, type RequestOptions } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { failingAt } from '../support/outage.ts';
-import { countOf } from '../support/rival.ts';
+import { createFailingEnv } from '../support/outage.ts';
+import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
@@ -56,7 +56,7 @@ const aMembership = async () => {
 interface Change {
   type: string;
   /** What the request needs: it is made anew for each. */
-  request(): Promise<(sending: Sending) => Promise<ApiResponse>>;
+  request(): Promise<(sending: RequestOptions) => Promise<ApiResponse>>;
 }
 
 const change = (type: string, request: () => Promise<[method: string, path: string, json?: unknown]>): Change => ({
@@ -191,22 +191,22 @@ describe('a change of a share, context or embed', () => {
 
   it.each(Object.entries(CHANGES))('by %s writes no event when its transaction fails', async (_, { type, request }) => {
     const send = await request();
-    await expect.poll(() => countOf(WAITING, company.id, type)).toBe(0);
+    await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
     const before = await inLog(type);
-    expect((await send({ env: failingAt(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
-    expect([await countOf(WAITING, company.id, type), await inLog(type)]).toEqual([0, before]);
+    expect((await send({ env: createFailingEnv(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
+    expect([await countRows(WAITING, company.id, type), await inLog(type)]).toEqual([0, before]);
   });
 
   it.each(Object.entries(CHANGES))('by %s has its event sent later if the queue is down', async (_, change) => {
     const { type } = change;
     const send = await change.request();
-    await expect.poll(() => countOf(WAITING, company.id, type)).toBe(0);
+    await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
     const before = await inLog(type);
     expect((await send({ env: afterwardsAway })).status).toBeLessThan(300);
-    expect([await countOf(WAITING, company.id, type), await inLog(type)]).toEqual([1, before]);
+    expect([await countRows(WAITING, company.id, type), await inLog(type)]).toEqual([1, before]);
     await runScheduled();
     await expect.poll(() => inLog(type)).toBe(before + 1);
-    await expect.poll(() => countOf(WAITING, company.id, type)).toBe(0);
+    await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
   });
 
   it('is sent to endpoints once, under the id of its event', async () => {

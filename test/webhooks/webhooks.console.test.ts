@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { groupInput } from '../support/console.ts';
+import { makeGroupInput } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
 
@@ -38,7 +38,7 @@ describe('a webhook endpoint', () => {
   it('is sent events that the official library verifies', async () => {
     const receiver = aReceiver();
     const { secret } = await anEndpoint(company, receiver);
-    const group = (await company.as.post('/v1/groups', { json: groupInput() })).body;
+    const group = (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;
     const [first] = await arrived(receiver);
     expect(first?.event).toEqual({ type: 'group.created', timestamp: expect.any(String), data: group });
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { listen } from '../../servers.ts';
-import { fatalError, int32, type Message, Messages, message, startupParameters } from './messages.ts';
+import { type Message, Messages, makeFatalError, makeMessage, parseStartupParameters, toInt32 } from './messages.ts';
 import { ConnectionRefusedError, type Login, ServerConnection } from './server-connection.ts';
 import { Session } from './session.ts';
 
@@ -71,11 +71,11 @@ export class Pooler {
         session = await this.#logIn(caller, { ...asked, password: received.body.subarray(0, -1).toString() });
         return;
       }
-      const parameters = startupParameters(received);
+      const parameters = parseStartupParameters(received);
       const unknown = [...parameters.keys()].find((name) => !ALLOWED_STARTUP_PARAMETERS.has(name));
       if (unknown !== undefined) throw new Error(`unsupported startup parameter: ${unknown}`);
       asked = { user: parameters.get('user') ?? '', database: parameters.get('database') ?? '' };
-      caller.write(message('R', int32(3)));
+      caller.write(makeMessage('R', toInt32(3)));
     };
     // One after another: what is sent along with the password waits for that.
     let last = Promise.resolve();
@@ -84,7 +84,7 @@ export class Pooler {
         for (const received of messages.read(chunk)) await receive(received);
       });
       last = last.catch((error: Error) => {
-        caller.end(error instanceof ConnectionRefusedError ? error.answer : fatalError('08006', error.message));
+        caller.end(error instanceof ConnectionRefusedError ? error.answer : makeFatalError('08006', error.message));
       });
     });
     caller.on('error', () => caller.destroy());
@@ -100,8 +100,8 @@ export class Pooler {
     const isKnown = pool.password !== undefined && timingSafeEqual(password, pool.password);
     const server = await (isKnown ? this.#take(pool, login) : this.#open(pool, login));
     pool.password = password;
-    const ready = [message('K', int32(0), int32(0)), message('Z', Buffer.from('I'))];
-    caller.write(Buffer.concat([message('R', int32(0)), ...server.greeting, ...ready]));
+    const ready = [makeMessage('K', toInt32(0), toInt32(0)), makeMessage('Z', Buffer.from('I'))];
+    caller.write(Buffer.concat([makeMessage('R', toInt32(0)), ...server.greeting, ...ready]));
     this.#giveBack(pool, server);
     return new Session(caller, {
       take: () => this.#take(pool, login),

@@ -38,25 +38,25 @@ export class Messages {
   }
 }
 
-export function message(type: string, ...parts: (string | Buffer)[]): Buffer {
+export function makeMessage(type: string, ...parts: (string | Buffer)[]): Buffer {
   const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(`${part}\0`) : part)));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(body.length + 4);
   return Buffer.concat([Buffer.from(type, 'latin1'), length, body]);
 }
 
-export function int32(value: number): Buffer {
+export function toInt32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(value);
   return bytes;
 }
 
 /** A FATAL error, after which the connection ends. */
-export const fatalError = (code: string, text: string): Buffer =>
-  message('E', 'SFATAL', 'VFATAL', `C${code}`, `M${text}`, Buffer.from([0]));
+export const makeFatalError = (code: string, text: string): Buffer =>
+  makeMessage('E', 'SFATAL', 'VFATAL', `C${code}`, `M${text}`, Buffer.from([0]));
 
 /** The parameters of a caller's first message. @throws Error for what is none of protocol 3 */
-export function startupParameters({ body }: Message): Map<string, string> {
+export function parseStartupParameters({ body }: Message): Map<string, string> {
   if (body.readInt32BE(0) >> 16 !== 3) throw new Error('only protocol 3 is spoken here, without TLS');
   const texts = body.subarray(4).toString().split('\0');
   const parameters = new Map<string, string>();

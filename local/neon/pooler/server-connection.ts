@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { int32, type Message, Messages, message } from './messages.ts';
+import { type Message, Messages, makeMessage, toInt32 } from './messages.ts';
 
 /** Whom a connection is opened for. */
 export interface Login {
@@ -46,11 +46,11 @@ export class ServerConnection {
     const socket = connect({ host, port, noDelay: true });
     const connection = new ServerConnection(socket);
     const messages = new Messages({ from: 'server' });
-    socket.write(message('', int32(3 << 16), 'user', user, 'database', database, Buffer.from([0])));
+    socket.write(makeMessage('', toInt32(3 << 16), 'user', user, 'database', database, Buffer.from([0])));
     return new Promise((resolve, reject) => {
       const begin = (received: Message) => {
         const { type, bytes, body } = received;
-        if (type === 'R' && body.readInt32BE(0) === 3) socket.write(message('p', password));
+        if (type === 'R' && body.readInt32BE(0) === 3) socket.write(makeMessage('p', password));
         else if (type === 'R' && body.readInt32BE(0) !== 0) reject(new Error('the server asks for another password'));
         else if (type === 'E') reject(new ConnectionRefusedError(bytes));
         else if (type === 'S') connection.greeting.push(bytes);
@@ -88,7 +88,7 @@ export class ServerConnection {
   rest(milliseconds: number): void {
     this.#idle = setTimeout(() => {
       this.isClosed = true;
-      this.#socket.end(message('X'));
+      this.#socket.end(makeMessage('X'));
     }, milliseconds);
   }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { fatalError, type Message } from './messages.ts';
-import { sessionStateIn } from './rules.ts';
+import { type Message, makeFatalError } from './messages.ts';
+import { findSessionState } from './rules.ts';
 import type { ServerConnection } from './server-connection.ts';
 
 /** Where a session gets its connections to the server from. */
@@ -10,7 +10,7 @@ export interface Source {
 }
 
 /** Messages that the server answers with ReadyForQuery. */
-const ASKS = new Set(['Q', 'S', 'F']);
+const ANSWERED_MESSAGES = new Set(['Q', 'S', 'F']);
 
 /** A caller's connection, logged in: it has one of the server's from the first message of a transaction to its end. */
 export class Session {
@@ -32,17 +32,17 @@ export class Session {
       this.#caller.end();
       return;
     }
-    const sessionState = sessionStateIn(received);
+    const sessionState = findSessionState(received);
     if (sessionState !== undefined) {
       this.#caller.end(
-        fatalError('0A000', `${sessionState} would outlive its transaction: not possible through the pooler`),
+        makeFatalError('0A000', `${sessionState} would outlive its transaction: not possible through the pooler`),
       );
       return;
     }
     if (this.#caller.destroyed) return;
     this.#server ??= await this.#taken();
-    if (ASKS.has(received.type)) this.#asked += 1;
-    this.#isOpen = !ASKS.has(received.type);
+    if (ANSWERED_MESSAGES.has(received.type)) this.#asked += 1;
+    this.#isOpen = !ANSWERED_MESSAGES.has(received.type);
     this.#server.send(received.bytes);
   }
 

@@ -13,7 +13,7 @@ export const verifiedQuestions = sqliteTable(
     id: id(),
     companyId: companyId(),
     question: text('question').notNull(),
-    /** The question as it is compared: see `questionKey`. */
+    /** The question as it is compared: see `makeQuestionKey`. */
     questionKey: text('question_key').notNull(),
     /** As it was sent, by the fields of `metricQuery`. */
     query: json<Record<string, unknown>>('query').notNull(),

@@ -31,7 +31,7 @@ export function toResult(answer: unknown): ToolResult {
 }
 
 /** A failure, in the words of the API. */
-export function failedResult(words: unknown): ToolResult {
+export function toFailedResult(words: unknown): ToolResult {
   const { data } = shortenToFit(words, MAX_BYTES - FRAME_BYTES);
   return { isError: true, content: [{ type: 'text', text: JSON.stringify(data) }] };
 }
@@ -67,7 +67,7 @@ function copyWithinLimits(value: unknown, most: number, items: number, character
   let left = most;
   const take = (bytes: number): void => {
     left -= bytes;
-    if (left < 0) throw TOO_LONG;
+    if (left < 0) throw TOO_LONG_ERROR;
   };
   const copy = (each: unknown): unknown => {
     if (Array.isArray(each)) {
@@ -87,22 +87,22 @@ function copyWithinLimits(value: unknown, most: number, items: number, character
         }),
       );
     }
-    const kept = typeof each === 'string' ? shortText(each, characters) : each;
+    const kept = typeof each === 'string' ? shortenText(each, characters) : each;
     take(countBytes(kept));
     return kept;
   };
   try {
     return { data: copy(value) };
   } catch (error) {
-    if (error === TOO_LONG) return null;
+    if (error === TOO_LONG_ERROR) return null;
     throw error;
   }
 }
 
-const TOO_LONG = new Error('too long');
+const TOO_LONG_ERROR = new Error('too long');
 
 /** Unlike `shorten`, the ellipsis comes on top of the characters. */
-const shortText = (text: string, characters: number): string =>
+const shortenText = (text: string, characters: number): string =>
   text.length <= characters ? text : `${cut(text, characters)}…`;
 
 const encoder = new TextEncoder();

@@ -7,10 +7,10 @@ import type { SurfaceEndpoints } from '../openapi.ts';
 import { makeInternalError, wordFailure } from '../surface.ts';
 import { surface } from '../surfaces/console.ts';
 import { endpoint } from '../surfaces/mcp.ts';
-import { INVALID_REQUEST, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
-import { failedResult, type ToolResult, toResult } from './results.ts';
+import { INVALID_REQUEST, makeRefusal, PROTOCOL_VERSIONS } from './protocol.ts';
+import { type ToolResult, toFailedResult, toResult } from './results.ts';
 import type { ListedTool } from './server.ts';
-import { type ArgumentsSchema, argumentsSchema, outputSchema, routeInput, type Tool } from './tools.ts';
+import { type ArgumentsSchema, makeArgumentsSchema, makeOutputSchema, type Tool, toRouteInput } from './tools.ts';
 
 export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
   message: 'Pages of this origin may not call the tools.',
@@ -71,7 +71,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
   };
 
   const describeArguments = (tool: Tool): ArgumentsSchema => {
-    const schema = schemas.get(tool.name) ?? argumentsSchema(tool, findRoute(tool.operation).endpoint);
+    const schema = schemas.get(tool.name) ?? makeArgumentsSchema(tool, findRoute(tool.operation).endpoint);
     schemas.set(tool.name, schema);
     return schema;
   };
@@ -79,7 +79,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
   const list = (): ListedTool[] =>
     tools.map((tool) => {
       const { name, title, description } = tool;
-      const result = outputSchema(findRoute(tool.operation).endpoint);
+      const result = makeOutputSchema(findRoute(tool.operation).endpoint);
       return { name, title, description, inputSchema: describeArguments(tool), outputSchema: result };
     });
 
@@ -92,12 +92,12 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
     if (!tool) return undefined;
     const route = findRoute(tool.operation);
     try {
-      const input = () => routeInput(tool, route.endpoint.contract, describeArguments(tool), sent);
+      const input = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), sent);
       return toResult(await perform(route, input));
     } catch (error) {
-      if (error instanceof Failure) return failedResult(wordFailure(surface, error).body);
+      if (error instanceof Failure) return toFailedResult(wordFailure(surface, error).body);
       logError('tool_failed', error, { tool: name });
-      return failedResult(makeInternalError(surface, surface.language));
+      return toFailedResult(makeInternalError(surface, surface.language));
     }
   };
 
@@ -123,7 +123,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
       async ({ ctx, body, request, perform }) => {
         requireOwnOrigin(ctx.config, request.headers.get('origin'));
         if (Array.isArray(body))
-          return refusedMessage(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
+          return makeRefusal(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.
         const { handleMessage } = await import('./server.ts');
         return handleMessage(request, body, {

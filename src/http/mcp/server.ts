@@ -8,7 +8,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { shorten } from '../../kernel/text.ts';
-import { INVALID_REQUEST, LEGACY_VERSIONS, PROTOCOL_VERSIONS, refusedMessage } from './protocol.ts';
+import { INVALID_REQUEST, LEGACY_VERSIONS, makeRefusal, PROTOCOL_VERSIONS } from './protocol.ts';
 import type { ToolResult } from './results.ts';
 
 /** A tool as clients list it. */
@@ -74,7 +74,7 @@ export async function handleMessage(request: Request, message: unknown, tools: T
   }
   const version = request.headers.get('mcp-protocol-version');
   if (version !== null && !LEGACY_VERSIONS.includes(version)) {
-    return refusedMessage(INVALID_REQUEST, `Mcp-Protocol-Version must be ${LEGACY_VERSIONS.join(' or ')}.`);
+    return makeRefusal(INVALID_REQUEST, `Mcp-Protocol-Version must be ${LEGACY_VERSIONS.join(' or ')}.`);
   }
   // The SDK would answer it as an error of ours, at whatever length.
   const { id, method } = Object(message) as { id?: string | number; method?: string };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseExactJson } from '../../kernel/exact-json.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { findIllFormedText, shorten } from '../../kernel/text.ts';
-import { deepParameters } from '../deep-object.ts';
+import { toDeepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { listParameters } from '../paths.ts';
 
@@ -45,7 +45,7 @@ export interface ArgumentsSchema {
 const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
 /** The arguments of a tool as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
-export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
+export function makeArgumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
   const { argumentNames, argumentSchemas, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
   const query = toSchema(contract.query, 'output');
@@ -76,7 +76,7 @@ export function argumentsSchema(tool: Tool, { contract }: Route['endpoint']): Ar
 }
 
 /** The result of a tool as JSON Schema: the answer of the route, as data that may be cut. */
-export function outputSchema({ contract: { returns } }: Route['endpoint']): {
+export function makeOutputSchema({ contract: { returns } }: Route['endpoint']): {
   type: 'object';
   [more: string]: unknown;
 } {
@@ -127,7 +127,7 @@ const splitTypeLists = (schema: object): object =>
  * @param schema of the tool's arguments
  * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
  */
-export function routeInput(
+export function toRouteInput(
   tool: Tool,
   contract: Contract,
   { properties }: ArgumentsSchema,
@@ -140,7 +140,7 @@ export function routeInput(
   const [parameter] = listParameters(contract.path);
   return {
     params: parameter && typeof resource === 'string' ? { [parameter]: resource } : {},
-    query: contract.method === 'get' ? queryFrom({ ...defaults, ...given, ...fixed }) : {},
+    query: contract.method === 'get' ? toQuery({ ...defaults, ...given, ...fixed }) : {},
     body: bodyArgument && bodyArgument in given ? given[bodyArgument] : { ...given },
   };
 }
@@ -184,7 +184,8 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
   const problems: FieldProblem[] = [];
-  if (id && (typeof resource !== 'string' || resource === '')) problems.push({ field: id, message: sayNoId(resource) });
+  if (id && (typeof resource !== 'string' || resource === ''))
+    problems.push({ field: id, message: describeMissingId(resource) });
 
   const given: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(rest)) {
@@ -213,18 +214,18 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
   return { resource, given, problems };
 }
 
-const sayNoId = (value: unknown): string =>
+const describeMissingId = (value: unknown): string =>
   value === undefined ? 'is required' : value === '' ? 'must not be empty' : 'must be an id';
 
 const MAX_NAME_LENGTH = 80;
 const MAX_PROBLEMS = 20;
 
 /** Arguments as the query of an address would hold them: texts, and the parameters of a deep object one by one. */
-const queryFrom = (given: Record<string, unknown>): Record<string, unknown> =>
+const toQuery = (given: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(given)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, name === 'filter' ? deepParameters(name, value) : stringify(value)]),
+      .map(([name, value]) => [name, name === 'filter' ? toDeepParameters(name, value) : stringify(value)]),
   );
 
 /** Numbers and booleans as an address writes them; other values stay as they are, for the schema to refuse. */

@@ -15,14 +15,14 @@ export const surface: Surface = {
   bases: ['/mcp'],
   challenge: makeChallenge('/mcp'),
   // Clients read what is wrong with a message in the terms of the protocol alone.
-  errorOf: (words) => (words.status === 400 ? refusalOf(words) : console.surface.errorOf(words)),
+  errorOf: (words) => (words.status === 400 ? makeRefusalBody(words) : console.surface.errorOf(words)),
   title: 'Model Context Protocol',
   description:
     'Tools for agents, which read and change nothing. With a session or service token, as a program that somebody let in, or with an API key and its secret: `Bearer sa_…:SECRET`.',
 };
 
 /** The body of a refusal by JSON-RPC, of what holds no message to answer. */
-const refusalOf = ({ code, message, details }: ErrorWords) => ({
+const makeRefusalBody = ({ code, message, details }: ErrorWords) => ({
   jsonrpc: '2.0',
   id: null,
   error: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, pageRequest, toDeletionFilter } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
@@ -16,7 +16,7 @@ import {
 import { changeAccount, createAccount, deleteAccount, getAccount, listAccounts, restoreAccount } from './service.ts';
 import { accountView, viewAccount } from './views.ts';
 
-const ORDER = ['created_at', 'updated_at', 'name'] as const;
+const ORDER_FIELDS = ['created_at', 'updated_at', 'name'] as const;
 
 const accountInput = z
   .object({ name: displayName, is_default: z.boolean().default(false), metadata: metadata.default({}) })
@@ -44,12 +44,12 @@ export const accountEndpoints = [
       operationId: 'listAccounts',
       summary: 'List accounts',
       description: 'Lists deleted accounts too with `include_deleted=true`, which only administrators may send.',
-      query: listQuery(ORDER).extend(INCLUDE_DELETED.query),
+      query: listQuery(ORDER_FIELDS).extend(INCLUDE_DELETED.query),
       returns: ok(listSchema(accountView)),
       ...INCLUDE_DELETED.contract,
       fails: [],
     },
-    async ({ ctx, query }) => list(await listAccounts(ctx, toDeletionFilter(query), pageRequest(query)), viewAccount),
+    async ({ ctx, query }) => list(await listAccounts(ctx, toDeletionFilter(query), toPageRequest(query)), viewAccount),
   ),
   endpoint(
     {
@@ -115,11 +115,11 @@ export const accountEndpoints = [
       operationId: 'listDeletedAccounts',
       summary: 'List deleted accounts',
       description: 'Deleted accounts alone, for administrators, who can restore them.',
-      query: listQuery(ORDER),
+      query: listQuery(ORDER_FIELDS),
       returns: ok(listSchema(accountView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listAccounts(ctx, 'deleted', pageRequest(query)), viewAccount),
+    async ({ ctx, query }) => list(await listAccounts(ctx, 'deleted', toPageRequest(query)), viewAccount),
   ),
   endpoint(
     {

@@ -1,5 +1,5 @@
-import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
-import { deniedInLists } from '../../access/denials.ts';
+import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -60,7 +60,7 @@ export function listAccounts(
   which: DeletionFilter,
   page: { by: AccountOrder; descending: boolean; page: number; perPage: number },
 ) {
-  return readAccounts(ctx.db, ctx.actor.companyId, { which, denied: deniedInLists(ctx.actor, 'account') }, page);
+  return readAccounts(ctx.db, ctx.actor.companyId, { which, denied: findDeniedInLists(ctx.actor, 'account') }, page);
 }
 
 /** A living account of the company. */
@@ -97,7 +97,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
   const next = { id, activates: changes.isActive === true };
   const { updated } = await commitAccess(
     ctx,
-    everybodyIn(companyId),
+    affectEverybody(companyId),
     {
       cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, next)] : [],
       updated: updateAccount(ctx.db, companyId, id, now, changes),
@@ -117,10 +117,10 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
 async function requireNotDefault(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<void> {
   const { isDefault } = await getAccount(ctx, id);
   const isAlone = Object.keys(changes).length === 1;
-  if (isDefault || isAlone) throw invalid([{ field: 'is_default', message: NO_DEFAULT }]);
+  if (isDefault || isAlone) throw invalid([{ field: 'is_default', message: DEFAULT_NOT_REMOVABLE }]);
 }
 
-const NO_DEFAULT = 'must be true; to take the default away, make another account the default';
+const DEFAULT_NOT_REMOVABLE = 'must be true; to take the default away, make another account the default';
 
 /** Deletes an account that nothing uses. */
 export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<void> {
@@ -129,7 +129,7 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
     found: [account],
     attachments: [attached],
     deleted,
-  } = await commitAccess(ctx, everybodyIn(companyId), {
+  } = await commitAccess(ctx, affectEverybody(companyId), {
     found: selectAccountEvenDeleted(ctx.db, companyId, id),
     attachments: selectAttached(ctx.db, companyId, id),
     deleted: softDeleteAccount(ctx.db, companyId, id, ctx.now()),
@@ -147,7 +147,7 @@ export async function restoreAccount(ctx: PrincipalContext, id: string): Promise
     restored: [restored],
   } = await commitAccess(
     ctx,
-    everybodyIn(ctx.actor.companyId),
+    affectEverybody(ctx.actor.companyId),
     { restored: undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now()) },
     NAME_IS_UNIQUE,
   );

@@ -26,8 +26,8 @@ export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: s
     .from(accounts)
     .where(byId(accounts, companyId, id));
 
-const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
-export type AccountOrder = keyof typeof ORDER;
+const ORDER_COLUMNS = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
+export type AccountOrder = keyof typeof ORDER_COLUMNS;
 
 /** The accounts that a list leaves out. */
 export interface AccountFilter {
@@ -52,7 +52,7 @@ export const readAccounts = (
         isNotDenied(accounts.id, denied),
       ) as SQL,
     },
-    { ...page, by: ORDER[page.by] },
+    { ...page, by: ORDER_COLUMNS[page.by] },
   );
 
 /**
@@ -101,17 +101,17 @@ export const updateAccount = (db: ControlDb, companyId: string, id: string, now:
     )
     .returning();
 
-const attachedUsers = (companyId: string, id: string) =>
+const countAttachedUsers = (companyId: string, id: string) =>
   sql<number>`coalesce((select users from ${accountUserCounts} where company_id = ${companyId} and account_id = ${id}), 0)`;
-const attachedServiceAccounts = (companyId: string, id: string) =>
+const countAttachedServiceAccounts = (companyId: string, id: string) =>
   sql<number>`(select count(*) from ${serviceAccounts} where company_id = ${companyId} and account_id = ${id} and deleted_at is null)`;
 
 /** Reads whether users or service accounts are attached to an account, which keep it from being deleted. */
 export const selectAttached = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({
-      users: attachedUsers(companyId, id).as('users'),
-      serviceAccounts: attachedServiceAccounts(companyId, id).as('service_accounts'),
+      users: countAttachedUsers(companyId, id).as('users'),
+      serviceAccounts: countAttachedServiceAccounts(companyId, id).as('service_accounts'),
     })
     .from(sql`(select 1)`);
 
@@ -124,8 +124,8 @@ export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, 
       and(
         livingById(accounts, companyId, id),
         eq(accounts.isDefault, false),
-        sql`${attachedUsers(companyId, id)} = 0`,
-        sql`${attachedServiceAccounts(companyId, id)} = 0`,
+        sql`${countAttachedUsers(companyId, id)} = 0`,
+        sql`${countAttachedServiceAccounts(companyId, id)} = 0`,
       ),
     )
     .returning({ id: accounts.id });

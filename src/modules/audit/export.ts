@@ -10,7 +10,7 @@ type ExportFormat = keyof typeof EXPORT_FORMATS;
 
 /** A response that streams the events: they are read only as fast as the client reads the response. */
 export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): PreparedResponse {
-  const lines = format === 'csv' ? csvLines(events) : ndjsonLines(events);
+  const lines = format === 'csv' ? writeCsvLines(events) : writeNdjsonLines(events);
   const headers = {
     'Content-Type': EXPORT_FORMATS[format],
     'Content-Disposition': `attachment; filename="audit-events.${format}"`,
@@ -18,7 +18,7 @@ export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportF
   return streamedText(lines, headers);
 }
 
-async function* ndjsonLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
+async function* writeNdjsonLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
   for await (const event of events) yield `${JSON.stringify(viewAuditEvent(event))}\n`;
 }
 
@@ -40,7 +40,7 @@ const COLUMNS = [
 ] as const satisfies (keyof ReturnType<typeof viewAuditEvent>)[];
 
 /** Lines of RFC 4180, with a header; null is an empty field. */
-async function* csvLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
+async function* writeCsvLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
   yield csvLine(COLUMNS);
   for await (const event of events) {
     const view = viewAuditEvent(event);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoMilliseconds } from '../../kernel/fields.ts';
 
-const word = z.string().min(1).max(128);
+const filterText = z.string().min(1).max(128);
 
 /** The period of the listed events, both ends included. */
 export const timeRange = {
@@ -11,9 +11,9 @@ export const timeRange = {
 
 /** The filters of a list of events. */
 export const auditFilters = {
-  correlation_id: word.optional(),
-  principal_id: word.optional(),
-  action: word.meta({ examples: ['accounts:CreateAccount'] }).optional(),
+  correlation_id: filterText.optional(),
+  principal_id: filterText.optional(),
+  action: filterText.meta({ examples: ['accounts:CreateAccount'] }).optional(),
   ...timeRange,
 };
 

@@ -19,7 +19,7 @@ export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Arr
   const boundary = parseBoundary(type);
   const file =
     boundary && stream
-      ? await fileOfForm(stream, boundary)
+      ? await readFormFile(stream, boundary)
       : await readBounded(stream, MAX_LOGO_BYTES, { leavesRest: true });
   if (file === null || file.length > MAX_LOGO_BYTES) throw logoTooLarge();
   if (file.length === 0) throw badLogo('must be a PNG, JPEG or WebP picture');
@@ -28,7 +28,7 @@ export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Arr
 
 const badLogo = (message: string) => invalid([{ field: 'logo', message }]);
 
-async function fileOfForm(body: ReadableStream<Uint8Array>, boundary: string): Promise<Uint8Array> {
+async function readFormFile(body: ReadableStream<Uint8Array>, boundary: string): Promise<Uint8Array> {
   const bounds = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, tooLarge: () => logoTooLarge() };
   const parts = await readSmallForm(body, boundary, bounds).catch((error: unknown) => {
     throw error instanceof MultipartMalformed ? badLogo('must be sent as a form, or as the body itself') : error;

@@ -13,7 +13,7 @@ import { type Company, selectCompany, updateLogo } from './store.ts';
 const makeLogoKey = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
 
 /** The path of a logo below the address of the system. Another logo has another path. */
-export const logoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
+export const makeLogoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
 /**
  * Replaces the logo of the caller's company. Only the image data of the file is stored, without its metadata. The previous logo
@@ -44,7 +44,7 @@ export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | 
 }
 
 /** The bytes of a logo for a mail; undefined for WebP, which some mail programs do not show, and while R2 cannot be reached. */
-export async function logoForMail(ctx: Context, companyId: string, logo: Logo | null) {
+export async function readLogoForMail(ctx: Context, companyId: string, logo: Logo | null) {
   if (!logo || logo.type === 'image/webp') return undefined;
   try {
     const object = await ctx.bindings.FILES.get(makeLogoKey(companyId, logo.id));
@@ -57,7 +57,7 @@ export async function logoForMail(ctx: Context, companyId: string, logo: Logo | 
 }
 
 /** The picture of a company's logo; null where it has none. */
-export const logoFile = async (
+export const readLogoFile = async (
   ctx: Context,
   { id, logo }: Pick<Company, 'id' | 'logo'>,
 ): Promise<R2ObjectBody | null> => (logo ? ctx.bindings.FILES.get(makeLogoKey(id, logo.id)) : null);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { ok } from '../../http/endpoint.ts';
-import { sentBody } from '../../http/sent-body.ts';
+import { toSentBody } from '../../http/sent-body.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
@@ -67,6 +67,6 @@ export const brandingEndpoints = [
       returns: ok(brandView),
       fails: [companyNotFound, logoTooLarge, storageUnavailable, invalid],
     },
-    async ({ ctx, request }) => viewBrand(ctx.baseUrl, await replaceLogo(ctx, await readLogoFile(sentBody(request)))),
+    async ({ ctx, request }) => viewBrand(ctx.baseUrl, await replaceLogo(ctx, await readLogoFile(toSentBody(request)))),
   ),
 ];

@@ -7,7 +7,7 @@ import { viewBranding } from './views.ts';
 
 export type { Brand } from './branding.ts';
 export { companyNotFound, companySlugTaken } from './failures.ts';
-export { logoFile, logoForMail } from './logos.ts';
+export { readLogoFile, readLogoForMail } from './logos.ts';
 export {
   type CompanyOrder,
   type CompanyStatus,
@@ -53,12 +53,12 @@ export async function readCompanyState(ctx: CompanyContext): Promise<'active' | 
 }
 
 /** The brand of a company for its pages; empty where no such company exists, so that nobody learns whether one does. */
-export async function brandingOfSlug(ctx: Context, slug: string): Promise<ViewBranding> {
+export async function readBrandingBySlug(ctx: Context, slug: string): Promise<ViewBranding> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   return company ? viewBranding(ctx.baseUrl, company) : {};
 }
 
 /** Whether a company of this slug exists. */
-export async function companyExists(ctx: Context, slug: string): Promise<boolean> {
+export async function hasCompany(ctx: Context, slug: string): Promise<boolean> {
   return (await selectCompanyBySlug(ctx.db, slug)).length > 0;
 }

@@ -2,7 +2,7 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
 import { companies, companyErasures, type Logo, type Quotas } from '../../db/schema/companies.ts';
-import { contains } from '../../db/search.ts';
+import { containsSql } from '../../db/search.ts';
 import { exists } from '../../db/statements.ts';
 import type { Branding } from '../../presentation/branding.ts';
 
@@ -43,8 +43,8 @@ export const updateBranding = (db: ControlDb, id: string, before: Branding, bran
 export const updateLogo = (db: ControlDb, id: string, logo: Logo | null, now: number) =>
   db.update(companies).set({ logo, updatedAt: now }).where(eq(companies.id, id)).returning();
 
-const ORDER = { created_at: companies.createdAt, updated_at: companies.updatedAt, name: companies.name };
-export type CompanyOrder = keyof typeof ORDER;
+const ORDER_COLUMNS = { created_at: companies.createdAt, updated_at: companies.updatedAt, name: companies.name };
+export type CompanyOrder = keyof typeof ORDER_COLUMNS;
 
 /** Whether users and API clients of a company may authenticate. */
 export type CompanyStatus = 'active' | 'suspended';
@@ -68,11 +68,11 @@ export const readCompanies = (
       table: companies,
       filter: and(
         status && STATUS_CONDITIONS[status],
-        contains([companies.name, companies.slug], search),
+        containsSql([companies.name, companies.slug], search),
         sql`true`,
       ) as SQL,
     },
-    { ...page, by: ORDER[by] },
+    { ...page, by: ORDER_COLUMNS[by] },
   );
 
 /**

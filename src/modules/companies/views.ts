@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Branding, FONTS } from '../../presentation/branding.ts';
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import type { Brand } from './branding.ts';
-import { logoPath } from './logos.ts';
+import { makeLogoPath } from './logos.ts';
 
 const fields = {
   name: z.string(),
@@ -48,7 +48,7 @@ export const brandingView = z
 export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, theme: Branding = {}): ViewBranding => ({
   ...branding,
   ...theme,
-  ...(logo && { logo_url: baseUrl + logoPath(id, logo) }),
+  ...(logo && { logo_url: baseUrl + makeLogoPath(id, logo) }),
 });
 
 /** A company's brand for a page, with the company's name where the brand has none. */

@@ -12,7 +12,7 @@ export interface WrittenFile extends WrittenEntry {
 }
 
 /** The state of an archive that is partly written. */
-export interface Written {
+export interface ArchiveState {
   uploadId: string;
   /** The tags of the parts that R2 has, in their order. */
   parts: string[];
@@ -20,7 +20,7 @@ export interface Written {
 }
 
 /** Takes the bytes of a file. */
-export interface Sink {
+export interface ByteSink {
   write(bytes: Uint8Array, rows?: number): Promise<void>;
   /** Whether the file has enough, so that the rest goes into another one. */
   isFull(): boolean;
@@ -43,7 +43,7 @@ export interface FileLimits {
 /** A zip file in R2 that is written file by file; after each of them, another invocation can continue it. */
 export class Archive {
   readonly #upload: R2MultipartUpload;
-  readonly #written: Written;
+  readonly #written: ArchiveState;
   readonly #mayWrite: () => void;
   readonly #limits: FileLimits;
   readonly #buffer = new Uint8Array(PART_BYTES);
@@ -56,7 +56,7 @@ export class Archive {
   constructor(
     bucket: R2Bucket,
     key: string,
-    { written, tail }: { written: Written; tail: Uint8Array },
+    { written, tail }: { written: ArchiveState; tail: Uint8Array },
     mayWrite: () => void,
     limits: FileLimits,
   ) {
@@ -69,7 +69,7 @@ export class Archive {
   }
 
   /** The state from which another invocation can go on, until more is written here. */
-  get checkpoint(): { written: Written; tail: Uint8Array } {
+  get checkpoint(): { written: ArchiveState; tail: Uint8Array } {
     return { written: this.#written, tail: this.#buffer.subarray(0, this.#length) };
   }
 
@@ -88,7 +88,7 @@ export class Archive {
    * @param isDeflated whether to compress the file, unnecessary for formats that are compressed themselves
    * @returns the result of `content`
    */
-  async add<T>(path: string, isDeflated: boolean, content: (sink: Sink) => Promise<T>): Promise<T> {
+  async add<T>(path: string, isDeflated: boolean, content: (sink: ByteSink) => Promise<T>): Promise<T> {
     const offset = this.#offset;
     const sha256 = createHash('sha256');
     const entry = { path, isDeflated, offset, crc: 0, compressed: 0, size: 0 };

@@ -4,7 +4,7 @@ import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { pathPart } from '../../formats/zip/write.ts';
 import { compareKeys, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
 import { viewAuditEvent } from '../audit/views.ts';
-import { logoFile, selectCompany } from '../companies/service.ts';
+import { readLogoFile, selectCompany } from '../companies/service.ts';
 import { exportLog } from '../company-log/service.ts';
 import { exportAsOssie, exportTooLarge } from '../knowledge/interchange/service.ts';
 import {
@@ -15,13 +15,13 @@ import {
   writeParquetFile,
 } from '../managed-tables/service.ts';
 import { viewShareEvent } from '../share-activity/views.ts';
-import type { Archive, Sink } from './archive.ts';
+import type { Archive, ByteSink } from './archive.ts';
 import { EXPORTED_KINDS, readRecords } from './control/store.ts';
 import { EXPORTED_DATABASE_KINDS, readDatabaseRecords } from './database-records.ts';
 import { tableKeptChanging } from './failures.ts';
 
 /** The context of an export's stages. */
-export interface Work {
+export interface ExportWork {
   ctx: CompanyContext;
   archive: Archive;
   /** When it was asked for (ms): later records of logs are left out. */
@@ -34,7 +34,7 @@ export interface Work {
 type Position = unknown;
 
 /** Writes the next file of a kind, if there is one. @returns where the kind goes on; null at its end */
-type Stage = (work: Work, from: Position) => Promise<Position | null>;
+type Stage = (work: ExportWork, from: Position) => Promise<Position | null>;
 
 const encoder = new TextEncoder();
 
@@ -58,7 +58,7 @@ const exportLinesStage =
   <P>(
     path: string,
     first: P,
-    read: (work: Work, after: P) => Promise<{ records: object[] | string[]; next: P | null }>,
+    read: (work: ExportWork, after: P) => Promise<{ records: object[] | string[]; next: P | null }>,
   ): Stage =>
   async (work, from) => {
     let { number, after } = (from ?? { number: 1, after: first }) as FilePosition<P>;
@@ -74,7 +74,7 @@ const exportLinesStage =
     });
   };
 
-const writeLines = (sink: Sink, records: readonly (object | string)[]): Promise<void> =>
+const writeLines = (sink: ByteSink, records: readonly (object | string)[]): Promise<void> =>
   sink.write(
     encoder.encode(
       records.map((record) => `${typeof record === 'string' ? record : JSON.stringify(record)}\n`).join(''),
@@ -109,9 +109,9 @@ const exportLogStage =
     });
   };
 
-const logo: Stage = async ({ ctx, archive }) => {
+const exportLogo: Stage = async ({ ctx, archive }) => {
   const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
-  const file = company && (await logoFile(ctx, company));
+  const file = company && (await readLogoFile(ctx, company));
   if (!company?.logo || !file) return null;
   const bytes = new Uint8Array(await file.arrayBuffer());
   return archive.add(`logo.${company.logo.type.replace('image/', '')}`, false, async (sink) => {
@@ -123,7 +123,7 @@ const logo: Stage = async ({ ctx, archive }) => {
 /** The maximum number of bytes of a document, which is made in memory. Records beyond that are exported all the same. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
-const knowledge: Stage = async ({ ctx, archive }) => {
+const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
   const text = await exportAsOssie(makeOwnerContext(ctx), MAX_KNOWLEDGE_BYTES).catch((error) => {
     if (exportTooLarge.matches(error)) return null;
     throw error;
@@ -157,7 +157,7 @@ interface TablePosition {
 }
 
 /** Tables in the order of their ids: each as its schema, and as many Parquet files as it needs. */
-const tables: Stage = async ({ ctx, archive }, from) => {
+const exportTables: Stage = async ({ ctx, archive }, from) => {
   const { id, within, changes = 0 } = (from ?? { id: '' }) as TablePosition;
   const remove = (folder: string) => archive.forget(({ path }) => path.startsWith(`${folder}/`));
   const table = await tableAfter(ctx, id);
@@ -218,9 +218,9 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
         }),
       ] as const,
   ),
-  ['logo', logo],
-  ['knowledge', knowledge],
+  ['logo', exportLogo],
+  ['knowledge', exportKnowledgeDocument],
   ['audit-events', exportLogStage('audit-events', 'audit', viewAuditEvent)],
   ['share-events', exportLogStage('share-events', 'share', viewShareEvent)],
-  ['tables', tables],
+  ['tables', exportTables],
 ]);

@@ -8,10 +8,10 @@ const TRANSIENT_REASON = 'of work under way, without meaning afterwards';
  * The columns that an export shows of one of our tables in the company's own Postgres, and those it hides; or the reason why it
  * leaves the table out.
  */
-type Kind = { shown: readonly string[]; hidden: Readonly<Record<string, string>> } | string;
+type RecordKind = { shown: readonly string[]; hidden: Readonly<Record<string, string>> } | string;
 
 /** Every table of the schema `console`. A test fails if a table is missing, or a column is neither shown nor hidden. */
-export const DATABASE_KINDS: Readonly<Record<string, Kind>> = {
+export const DATABASE_KINDS: Readonly<Record<string, RecordKind>> = {
   managed_tables: {
     shown: [
       ...['id', 'company_id', 'display_name', 'columns', 'source', 'status', 'schema_version', 'created_by_user_id'],

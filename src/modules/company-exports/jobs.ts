@@ -11,13 +11,13 @@ import { Archive } from './archive.ts';
 import { STAGES } from './contents.ts';
 import { archiveTooLarge, tableKeptChanging } from './failures.ts';
 import {
-  archiveKey,
   beginArchive,
   type Checkpoint,
   deleteAll,
   deleteCheckpoint,
   deleteCheckpoints,
   getCheckpoint,
+  makeArchiveKey,
   putCheckpoint,
 } from './objects.ts';
 import { RETENTION_MS } from './service.ts';
@@ -148,7 +148,7 @@ class ExportAttempt {
     const { files } = this.#ctx;
     const began = Date.now();
     const begun = await this.#begin();
-    const archive = new Archive(files, archiveKey(this.#job), begun, () => this.#requirePresent(), limits);
+    const archive = new Archive(files, makeArchiveKey(this.#job), begun, () => this.#requirePresent(), limits);
     let { next } = begun;
     let queries = 0;
     const work = {
@@ -165,7 +165,7 @@ class ExportAttempt {
       const stage = STAGES.get(next.stage);
       if (!stage) throw new Error(`there is no stage ${next.stage}`);
       const from = await stage(work, next.from);
-      next = from === null ? stageAfter(next.stage) : { stage: next.stage, from };
+      next = from === null ? findNextStage(next.stage) : { stage: next.stage, from };
       if (!isOver() && next && Date.now() - savedAt < CHECKPOINT_MS) continue;
       const isLeft = isOver() || (await isWaiting(this.#ctx, this.#job));
       await this.#saveCheckpoint({ ...archive.checkpoint, next }, isLeft ? { dueAt: this.#ctx.now() } : {});
@@ -208,7 +208,7 @@ class ExportAttempt {
   /** Completes the archive, unless an earlier, interrupted attempt has done so, and marks the export as succeeded. */
   async #finish(archive: Archive): Promise<void> {
     const { files, now } = this.#ctx;
-    const whole = await files.head(archiveKey(this.#job));
+    const whole = await files.head(makeArchiveKey(this.#job));
     const bytes = whole?.size ?? (await this.#writeEnd(archive));
     await this.update({ status: 'succeeded', bytes, expiresAt: now() + RETENTION_MS });
     await deleteCheckpoints(files, this.#job);
@@ -231,7 +231,7 @@ class ExportAttempt {
 }
 
 /** The stage after this one; null after the last. */
-function stageAfter(name: string): Checkpoint['next'] {
+function findNextStage(name: string): Checkpoint['next'] {
   const names = [...STAGES.keys()];
   const stage = names[names.indexOf(name) + 1];
   return stage === undefined ? null : { stage, from: null };

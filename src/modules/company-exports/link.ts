@@ -7,7 +7,7 @@ import { formatDay } from '../../logs/log.ts';
 import { selectCompany } from '../companies/service.ts';
 import { secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { exportNotFound } from './failures.ts';
-import { archiveKey } from './objects.ts';
+import { makeArchiveKey } from './objects.ts';
 import type { CompanyExport } from './service.ts';
 import { selectExport } from './store.ts';
 
@@ -55,7 +55,7 @@ export async function downloadArchive(ctx: Context<ArchiveViewer>): Promise<Prep
   } = await readTogether(db, { companies: selectCompany(db, companyId), exports: selectExport(db, companyId, id) });
   if (company && !forOperator) requireActiveCompany(company);
   const isThere = company && found?.status === 'succeeded' && (found.expiresAt ?? 0) > ctx.now();
-  const archive = isThere ? await ctx.files.get(archiveKey(found)) : null;
+  const archive = isThere ? await ctx.files.get(makeArchiveKey(found)) : null;
   if (!company || !found || !archive) throw exportNotFound();
   return new PreparedResponse(archive.body, fileHeaders(`${company.slug}-${formatDay(found.createdAt)}`, 'zip'));
 }

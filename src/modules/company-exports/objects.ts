@@ -1,29 +1,29 @@
 import type { JobKey } from '../../db/job-leases.ts';
 import { readAll } from '../../platform/bounded.ts';
 import { abandonUploads, beginUpload, deleteObjects } from '../../platform/stored-files.ts';
-import type { Written } from './archive.ts';
+import type { ArchiveState } from './archive.ts';
 
 const makePrefix = ({ companyId, id }: JobKey): string => `company-exports/${companyId}/${id}/`;
 
 /** The key of an archive that is whole. */
-export const archiveKey = (key: JobKey): string => `${makePrefix(key)}archive.zip`;
+export const makeArchiveKey = (key: JobKey): string => `${makePrefix(key)}archive.zip`;
 
 /** The progress of an export. */
 export interface Checkpoint {
-  written: Written;
+  written: ArchiveState;
   /** The stage to run next, and its position; null when only the manifest and zip directory remain to be written. */
   next: { stage: string; from: unknown } | null;
 }
 
 const makeCheckpointPrefix = (key: JobKey): string => `${makePrefix(key)}checkpoints`;
 
-const checkpointKey = (key: JobKey, name: string, part: 'state' | 'tail'): string =>
+const makeCheckpointKey = (key: JobKey, name: string, part: 'state' | 'tail'): string =>
   `${makeCheckpointPrefix(key)}/${name}/${part}`;
 
 /** Begins an archive. @returns the id of its upload, which is noted beside the checkpoints */
 export async function beginArchive(files: R2Bucket, key: JobKey): Promise<string> {
   const options = { httpMetadata: { contentType: 'application/zip' } };
-  return (await beginUpload(files, makeCheckpointPrefix(key), archiveKey(key), options)).uploadId;
+  return (await beginUpload(files, makeCheckpointPrefix(key), makeArchiveKey(key), options)).uploadId;
 }
 
 /** Stores the progress of an export under a new name. */
@@ -34,8 +34,8 @@ export async function putCheckpoint(
   { tail, ...checkpoint }: Checkpoint & { tail: Uint8Array },
 ): Promise<void> {
   await Promise.all([
-    files.put(checkpointKey(key, name, 'tail'), tail),
-    files.put(checkpointKey(key, name, 'state'), JSON.stringify(checkpoint)),
+    files.put(makeCheckpointKey(key, name, 'tail'), tail),
+    files.put(makeCheckpointKey(key, name, 'state'), JSON.stringify(checkpoint)),
   ]);
 }
 
@@ -45,8 +45,8 @@ export async function getCheckpoint(
   name: string,
 ): Promise<Checkpoint & { tail: Uint8Array }> {
   const [state, tail] = await Promise.all([
-    files.get(checkpointKey(key, name, 'state')),
-    files.get(checkpointKey(key, name, 'tail')),
+    files.get(makeCheckpointKey(key, name, 'state')),
+    files.get(makeCheckpointKey(key, name, 'tail')),
   ]);
   if (!state || !tail) throw new Error('a checkpoint is gone');
   return { ...(await state.json<Checkpoint>()), tail: await readAll(tail.body) };
@@ -56,7 +56,7 @@ export async function getCheckpoint(
 export const deleteCheckpoint = (files: R2Bucket, key: JobKey, name: string): Promise<void> =>
   deleteObjects(
     files,
-    (['state', 'tail'] as const).map((part) => checkpointKey(key, name, part)),
+    (['state', 'tail'] as const).map((part) => makeCheckpointKey(key, name, part)),
   );
 
 /** Deletes all checkpoints of an export. */

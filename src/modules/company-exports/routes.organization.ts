@@ -2,13 +2,13 @@ import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken, unknownRoute } from '../../access/failures.ts';
 import type { CompanyContext, Context } from '../../context.ts';
 import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
-import { waiting } from '../../http/waiting.ts';
+import { declareWaiting } from '../../http/waiting.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { organizationNotFound, wrongOperatorToken } from '../organizations/failures.ts';
 import { getOrganization } from '../organizations/service.ts';
 import { exportNotFound } from './failures.ts';
 import { type ArchiveViewer, downloadArchive } from './link.ts';
-import { exportStamps, getExport, startExport } from './service.ts';
+import { getExport, readExportStamps, startExport } from './service.ts';
 import { exportView, startedExportView, viewExport, viewStartedExport } from './views.ts';
 
 const endpoint = endpointFor<ServiceAccountActor, ArchiveViewer>();
@@ -50,7 +50,7 @@ export const organizationExportEndpoints = [
       description:
         'Until a day after it ended, whoever created it. The `url` also works while the organization is suspended; that of an owner does not.',
       returns: ok(exportView),
-      ...waiting(exportStamps, 'url', 'expires_at'),
+      ...declareWaiting(readExportStamps, 'url', 'expires_at'),
       fails: [...operatorFailures, organizationNotFound, exportNotFound],
     },
     async ({ ctx, params }) => {

@@ -67,7 +67,7 @@ export async function getExport(ctx: CompanyContext, id: string): Promise<Compan
 }
 
 /** Returns a stamp for each of these exports that differs after each change, read from the primary database. */
-export async function exportStamps(
+export async function readExportStamps(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
 ): Promise<Map<string, string>> {

@@ -2,7 +2,7 @@ import { and, eq, gte, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { claimDueJobs, claimJob, type DueWindow, isFree, isUnfinished, type JobKey } from '../../db/job-leases.ts';
 import { companyExports } from '../../db/schema/company-exports.ts';
-import { byId, idList } from '../../db/statements.ts';
+import { byId, idListSql } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type CompanyExport = typeof companyExports.$inferSelect;
@@ -37,7 +37,7 @@ export const selectStamps = (db: ControlDb, companyId: string, ids: readonly str
   return db
     .select({ id, stamp: sql<string>`json_array(${status}, ${bytes}, ${error})` })
     .from(companyExports)
-    .where(and(eq(companyExports.companyId, companyId), sql`${id} in ${idList(ids)}`));
+    .where(and(eq(companyExports.companyId, companyId), sql`${id} in ${idListSql(ids)}`));
 };
 
 /** Begins an attempt of an export that no other one has the lease of. */

@@ -4,11 +4,11 @@ import {
   MAX_TOP_ENTRIES,
   type OwnAnalytics,
   type SeenViewer,
-  type TopOf,
+  type TopEntry,
 } from '../../logs/analytics.ts';
 import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../logs/log.ts';
 import { MissingPart, readPart } from '../../logs/part-file.ts';
-import { Tally, TooManyViewers, takeMost, type ViewerShare } from '../../logs/tally.ts';
+import { Tally, TooManyViewers, takeMostFrequent, type ViewerShare } from '../../logs/tally.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import type { LogReader } from './read.ts';
@@ -33,7 +33,7 @@ export async function readAnalytics(
   filter: LogFilter,
   starts: readonly number[],
 ): Promise<LogAnalytics> {
-  const ask: Ask = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
+  const ask: AskLog = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
   for (let tries = 1; ; tries += 1) {
     const { parts, moved, ...own } = await ask(async (log) => (await log.analytics(filter, starts)) as OwnAnalytics);
     const wanted = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
@@ -51,14 +51,14 @@ export async function readAnalytics(
 const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
-    shares: takeMost(top.shares, MAX_TOP_ENTRIES),
-    dashboards: takeMost(top.dashboards, MAX_TOP_ENTRIES),
+    shares: takeMostFrequent(top.shares, MAX_TOP_ENTRIES),
+    dashboards: takeMostFrequent(top.dashboards, MAX_TOP_ENTRIES),
     viewers: top.viewers,
-    countries: takeMost(top.countries, MAX_TOP_ENTRIES),
+    countries: takeMostFrequent(top.countries, MAX_TOP_ENTRIES),
   },
 });
 
-type Ask = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) => Promise<T>;
+type AskLog = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) => Promise<T>;
 
 interface FileCountInput {
   filter: LogFilter;
@@ -72,7 +72,7 @@ interface FileCountInput {
  * Adds the events in files to the Durable Object's counts. If there are too many distinct viewers for memory, the viewers are
  * halved and everything is read again for each half, repeatedly if needed.
  */
-async function addFileCounts(ask: Ask, files: R2Bucket, counting: FileCountInput): Promise<LogAnalytics> {
+async function addFileCounts(ask: AskLog, files: R2Bucket, counting: FileCountInput): Promise<LogAnalytics> {
   const { filter, starts, own, moved, wanted } = counting;
   // Of the intervals, one at the most has events in the object and in files.
   const newest = Math.max(
@@ -84,7 +84,7 @@ async function addFileCounts(ask: Ask, files: R2Bucket, counting: FileCountInput
   const series = new Map(own.series.map((counts) => [counts.start, { ...counts }]));
   const common = series.get(starts[newest] as number);
   if (common) common.unique_viewers = 0;
-  const viewers: TopOf[] = [];
+  const viewers: TopEntry[] = [];
   let first: Tally | undefined;
   let unique = 0;
   for (let share = shares.pop(); share; share = shares.pop()) {
@@ -114,14 +114,14 @@ async function addFileCounts(ask: Ask, files: R2Bucket, counting: FileCountInput
     first ??= tally;
   }
   const top = (name: 'shares' | 'dashboards' | 'countries') =>
-    takeMost(first?.topWith(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
+    takeMostFrequent(first?.topWith(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
     totals: { ...addCounts(own.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: unique },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: top('shares'),
       dashboards: top('dashboards'),
-      viewers: takeMost(viewers, MAX_TOP_ENTRIES),
+      viewers: takeMostFrequent(viewers, MAX_TOP_ENTRIES),
       countries: top('countries'),
     },
   };
@@ -141,7 +141,7 @@ const addCounts = (one: EventCounts, other: EventCounts): EventCounts => ({
  * The viewers of the events that are still in the Durable Object.
  * @param end the time before which an event counts as early
  */
-async function* readViewers(ask: Ask, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
+async function* readViewers(ask: AskLog, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
     const page = { end, after, limit: VIEWERS_PER_BATCH };
     const found = await ask(

@@ -19,7 +19,7 @@ const MESSAGES_PER_BATCH = 100;
  * The milliseconds that a record waits for others to share a call with: a share event waits for the audit record of its
  * request, which is stored last.
  */
-const GATHER_MS: Record<LogKind, number> = { audit: 0, share: 10 };
+const GATHERING_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
 /** Records of one company. */
 type Records = { [K in LogKind]: LogRecords[K][] };
@@ -50,7 +50,7 @@ export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, reco
     const before = pendingCalls.get(companyId);
     await (before
       ? waitUntilSettled(before, TIMEOUT_MS)
-      : new Promise((resolve) => setTimeout(resolve, GATHER_MS[kind])));
+      : new Promise((resolve) => setTimeout(resolve, GATHERING_MS[kind])));
   }
   if (!batch.handedOver) {
     if (waitingBatches.get(companyId) === batch) waitingBatches.delete(companyId);
@@ -103,7 +103,7 @@ async function queueRecords<K extends LogKind>(env: Bindings, kind: K, records: 
 export async function appendToLog(env: Bindings, records: Partial<Records>): Promise<void> {
   const { audit = [], share = [] } = records;
   const name = (audit[0] ?? share[0])?.companyId ?? PLATFORM_LOG;
-  const logged = { audit: audit.map(withoutCompany), share: share.map(withoutCompany) };
+  const logged = { audit: audit.map(removeCompanyId), share: share.map(removeCompanyId) };
   const { COMPANY_LOG } = withinJurisdiction(env, readConfig(env).DATA_JURISDICTION);
   await withinTime(
     TIMEOUT_MS,
@@ -111,4 +111,4 @@ export async function appendToLog(env: Bindings, records: Partial<Records>): Pro
   );
 }
 
-const withoutCompany = ({ companyId: _, ...record }: LogRecords[LogKind]) => record as Logged;
+const removeCompanyId = ({ companyId: _, ...record }: LogRecords[LogKind]) => record as Logged;

@@ -24,12 +24,12 @@ const RECORDS_PER_CALL = 1000;
  * A prefix of files, with a function that stores their lines in the logs and returns the number of calls.
  * @returns the calls made
  */
-interface Source {
+interface RecordSource {
   prefix: string;
   keep(ctx: Context, lines: readonly string[]): Promise<number>;
 }
 
-const SOURCES: readonly Source[] = [
+const RECORD_SOURCES: readonly RecordSource[] = [
   { prefix: 'undelivered/audit/', keep: makeRecordImporter('audit', JSON.parse) },
   { prefix: 'undelivered/share/', keep: makeRecordImporter('share', JSON.parse) },
   // What the version before kept in a database of all companies and in files of its own.
@@ -47,7 +47,7 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
   const end = ctx.now() + RUN_MS;
   let calls = 0;
   let done = 0;
-  for (const { prefix, keep } of SOURCES) {
+  for (const { prefix, keep } of RECORD_SOURCES) {
     let left = MAX_FILES_PER_RUN;
     for await (const key of listFileKeys(ctx, prefix)) {
       if (calls >= MAX_CALLS_PER_RUN || ctx.now() >= end) return done;
@@ -80,7 +80,10 @@ async function* listFileKeys({ files }: Context, prefix: string): AsyncGenerator
 }
 
 /** @param read makes a record of a line: null where it is none */
-function makeRecordImporter<K extends LogKind>(kind: K, read: (line: string) => LogRecords[K] | null): Source['keep'] {
+function makeRecordImporter<K extends LogKind>(
+  kind: K,
+  read: (line: string) => LogRecords[K] | null,
+): RecordSource['keep'] {
   return async (ctx, lines) => {
     const byCompany = Map.groupBy(
       lines.flatMap((line) => read(line) ?? []),

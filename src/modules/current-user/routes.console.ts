@@ -6,7 +6,7 @@ import { companyNotFound } from '../companies/service.ts';
 import { explainOwnAccess } from '../policies/service.ts';
 import { viewOwnPermissions } from '../policies/views.ts';
 import { changeProfile, userNotFound } from '../users/service.ts';
-import { currentCompany, currentUser } from './service.ts';
+import { readCurrentCompany, readCurrentUser } from './service.ts';
 import { currentPrincipalResponse, currentUserResponse, viewCurrentServiceAccount, viewCurrentUser } from './views.ts';
 
 export const currentUserEndpoints = [
@@ -28,8 +28,8 @@ export const currentUserEndpoints = [
       const { actor } = ctx;
       const shown = async () =>
         actor.kind === 'user'
-          ? viewCurrentUser(ctx.baseUrl, await currentUser({ ...ctx, actor }))
-          : viewCurrentServiceAccount(ctx.baseUrl, actor, await currentCompany(ctx));
+          ? viewCurrentUser(ctx.baseUrl, await readCurrentUser({ ...ctx, actor }))
+          : viewCurrentServiceAccount(ctx.baseUrl, actor, await readCurrentCompany(ctx));
       const permissions = async () =>
         query.include && { permissions: viewOwnPermissions(actor, await explainOwnAccess(ctx)) };
       const [principal, access] = await Promise.all([shown(), permissions()]);
@@ -52,7 +52,7 @@ export const currentUserEndpoints = [
     },
     async ({ ctx, body }) => {
       await changeProfile(ctx, ctx.actor.id, body);
-      return viewCurrentUser(ctx.baseUrl, await currentUser(ctx));
+      return viewCurrentUser(ctx.baseUrl, await readCurrentUser(ctx));
     },
   ),
 ];

@@ -12,7 +12,7 @@ export interface CurrentUser extends UserInGroups {
 }
 
 /** Returns the user who makes the request. */
-export async function currentUser(ctx: UserContext): Promise<CurrentUser> {
+export async function readCurrentUser(ctx: UserContext): Promise<CurrentUser> {
   const { companyId, id } = ctx.actor;
   const {
     user: [user],
@@ -31,7 +31,7 @@ export async function currentUser(ctx: UserContext): Promise<CurrentUser> {
 }
 
 /** Returns the company of the caller. */
-export async function currentCompany(ctx: PrincipalContext): Promise<Company> {
+export async function readCurrentCompany(ctx: PrincipalContext): Promise<Company> {
   const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
   if (!company) throw companyNotFound();
   return company;

@@ -15,7 +15,7 @@ import {
   templateSql,
   type Visualization,
 } from '../visualizations/service.ts';
-import { matchParameter, optionsSql } from './inputs.ts';
+import { getOptionsSql, matchParameter } from './inputs.ts';
 
 const MAX_WIDGETS = 50;
 const MAX_FILTERS = 50;
@@ -39,12 +39,12 @@ const widget = z
   .meta({ id: 'Widget', description: 'Where a visualization is placed, in units of the grid.' });
 
 /** Numbers and booleans are taken as JSON writes them: values are always texts. */
-const asText = (input: unknown) => (typeof input === 'number' || typeof input === 'boolean' ? String(input) : input);
+const toText = (input: unknown) => (typeof input === 'number' || typeof input === 'boolean' ? String(input) : input);
 const text = z.string().max(MAX_TEXT_LENGTH);
 
 /** An option of a filter. Its value is not empty, as an empty value means that nothing is chosen. */
 const option = z
-  .object({ label: z.preprocess(asText, text), value: z.preprocess(asText, text.min(1)) })
+  .object({ label: z.preprocess(toText, text), value: z.preprocess(toText, text.min(1)) })
   .meta({ id: 'FilterOption' });
 
 export const staticOptions = z.array(option).max(MAX_STATIC_OPTIONS);
@@ -95,7 +95,7 @@ export type NewDashboard = z.output<typeof newDashboard>;
 export type DashboardChanges = z.output<typeof dashboardChanges>;
 
 /** The ids of the visualizations on a layout, each once. */
-export const widgetIds = (layout: readonly Widget[]): string[] => [
+export const listWidgetIds = (layout: readonly Widget[]): string[] => [
   ...new Set(layout.map(({ visualization_id }) => visualization_id)),
 ];
 
@@ -111,10 +111,10 @@ export function limitFilters(
   present: Definition,
   denied: Pick<AccessFailures, 'has'>,
 ): Filter[] {
-  const placed = new Set(widgetIds(present.layout));
+  const placed = new Set(listWidgetIds(present.layout));
   const known = new Set(present.filters.map(formatBinding));
   return filters.map((filter) => {
-    const ids = filter.applies_to ?? widgetIds(layout);
+    const ids = filter.applies_to ?? listWidgetIds(layout);
     const isBound = known.has(formatBinding(filter));
     const allowed = ids.filter((id) => !denied.has(id) || (isBound && placed.has(id)));
     return allowed.length < ids.length ? { ...filter, applies_to: allowed } : filter;
@@ -128,7 +128,7 @@ const formatBinding = ({ slug, kind, applies_to }: Filter): string => JSON.strin
  * Returns the problems of filters, for a dashboard with these visualizations.
  * @param denied ids of those that the caller is denied: nothing is told of their parameters
  */
-export function filterProblems(
+export function findFilterProblems(
   filters: readonly Filter[],
   visualizations: readonly Visualization[],
   denied: Pick<AccessFailures, 'has'>,
@@ -136,13 +136,13 @@ export function filterProblems(
   const visible = visualizations.filter(({ id }) => !denied.has(id));
   const ids = new Set(visualizations.map(({ id }) => id));
   return [
-    ...lengthProblems(filters, visualizations),
+    ...findLengthProblems(filters, visualizations),
     ...parameterProblems(filters, 'filters'),
     ...filters.flatMap((each, index): FieldProblem[] => {
       const at = `filters.${index}`;
       const hasUnknown = (each.applies_to ?? []).some((id) => !ids.has(id));
       return [
-        ...optionProblems(each, filters, `${at}.options`),
+        ...findOptionProblems(each, filters, `${at}.options`),
         ...(hasUnknown
           ? [{ field: `${at}.applies_to`, message: 'must only hold visualizations that are on the layout' }]
           : []),
@@ -155,7 +155,7 @@ export function filterProblems(
   ];
 }
 
-function lengthProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
+function findLengthProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
   const sum = (lengths: number[]) => lengths.reduce((total, length) => total + length, 0);
   const tooLong = (field: string, most: number, what: string) => [
     { field, message: `must hold at most ${most} characters of ${what} together` },
@@ -164,13 +164,13 @@ function lengthProblems(filters: readonly Filter[], visualizations: readonly Vis
     ...(sum(visualizations.map(measureLength)) > MAX_DASHBOARD_LENGTH
       ? tooLong('layout', MAX_DASHBOARD_LENGTH, 'SQL and parameters')
       : []),
-    ...(sum(filters.map(({ options }) => optionsSql(options)?.length ?? 0)) > MAX_OPTIONS_LENGTH
+    ...(sum(filters.map(({ options }) => getOptionsSql(options)?.length ?? 0)) > MAX_OPTIONS_LENGTH
       ? tooLong('filters', MAX_OPTIONS_LENGTH, 'SQL for options')
       : []),
   ];
 }
 
-function optionProblems(
+function findOptionProblems(
   { slug: own, kind, options: given }: Filter,
   filters: readonly Filter[],
   field: string,

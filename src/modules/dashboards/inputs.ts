@@ -6,9 +6,9 @@ import type { AccessFailures, Visualization } from '../visualizations/service.ts
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_SLUGS: ReadonlySet<string> = new Set();
 
-const appliesTo = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
+const doesFilterApply = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
   filter.applies_to?.includes(visualizationId) ?? true;
 
 /**
@@ -20,7 +20,7 @@ export function matchParameter(
   { id, sql, parameters }: Definition,
 ): { takesList: boolean; problem?: string } | undefined {
   const parameter = parameters.find(({ slug }) => slug === filter.slug);
-  if (!parameter || !appliesTo(filter, id)) return undefined;
+  if (!parameter || !doesFilterApply(filter, id)) return undefined;
   if (getKindFamily(filter.kind) !== getKindFamily(parameter.kind)) {
     return { takesList: false, problem: `must be ${parameter.kind}, the kind of the parameter in` };
   }
@@ -36,13 +36,13 @@ const getKindFamily = (kind: ParameterKind): string => (isChoice(kind) ? 'text' 
  * A dashboard's filters, in their order, then the parameters of its visualizations that no filter sets.
  * @param hidden ids of the visualizations that the caller is denied, whose parameters are as if they were not there
  */
-export function dashboardInputs(
+export function listDashboardInputs(
   { filters }: { filters: readonly Filter[] },
   visualizations: readonly Definition[],
-  hidden: Pick<AccessFailures, 'has'> = NONE,
+  hidden: Pick<AccessFailures, 'has'> = NO_SLUGS,
 ): Input[] {
   const inputs = new Map<string, Input>();
-  for (const filter of filters) inputs.set(filter.slug, filterInput(filter, filters, visualizations));
+  for (const filter of filters) inputs.set(filter.slug, toFilterInput(filter, filters, visualizations));
   for (const { id, sql, parameters } of visualizations) {
     if (hidden.has(id)) continue;
     for (const parameter of parameters) {
@@ -64,13 +64,13 @@ export function dashboardInputs(
   return [...inputs.values()];
 }
 
-function filterInput(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Input {
+function toFilterInput(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Input {
   const { slug, label, kind, default: defaultValue, required } = filter;
   const users = visualizations.filter(({ parameters }) => parameters.some((parameter) => parameter.slug === slug));
-  const applied = users.filter(({ id }) => appliesTo(filter, id));
+  const applied = users.filter(({ id }) => doesFilterApply(filter, id));
   const own = ({ parameters }: Definition) => parameters.find((parameter) => parameter.slug === slug) ?? {};
   const inOptions = filters.every(({ options }) => {
-    const sql = optionsSql(options);
+    const sql = getOptionsSql(options);
     return sql === null || takesList(getTemplate(sql), slug, kind);
   });
   return {
@@ -82,16 +82,16 @@ function filterInput(filter: Filter, filters: readonly Filter[], visualizations:
     origin: 'filter',
     takesList: isChoice(kind) && inOptions && users.every((user) => matchParameter(filter, user)?.takesList ?? true),
     appliesTo: applied.map(({ id }) => id),
-    skips: users.filter(({ id }) => !appliesTo(filter, id)).map(({ id }) => id),
+    skips: users.filter(({ id }) => !doesFilterApply(filter, id)).map(({ id }) => id),
     viewerAttributes: [...new Set([filter, ...applied.map(own)].flatMap(listAttributes))],
     unbound: users
-      .filter((user) => !appliesTo(filter, user.id) && listAttributes(own(user)).length > 0)
+      .filter((user) => !doesFilterApply(filter, user.id) && listAttributes(own(user)).length > 0)
       .map(({ id }) => id),
   };
 }
 
 /** The SQL of a filter's options; null when they are static or there are none. */
-export const optionsSql = (options: Filter['options']): string | null =>
+export const getOptionsSql = (options: Filter['options']): string | null =>
   options === null || Array.isArray(options) ? null : options.sql;
 
 /** The values for one visualization of a dashboard. A filter that is not for it leaves the parameter its own default. */
@@ -102,7 +102,7 @@ export function selectApplicableValues(
 ): BoundValues {
   const kept = [...values].filter(([slug]): boolean => {
     const filter = filters.find((each) => each.slug === slug);
-    return filter === undefined || appliesTo(filter, visualizationId);
+    return filter === undefined || doesFilterApply(filter, visualizationId);
   });
   return new Map<string, BoundValue>(kept);
 }

@@ -11,7 +11,7 @@ import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { compileOrFail } from '../visualizations/service.ts';
-import { optionsSql } from './inputs.ts';
+import { getOptionsSql } from './inputs.ts';
 
 /** The maximum number of options in an answer. A search finds the others. */
 const MAX_OPTIONS = 1000;
@@ -50,17 +50,17 @@ export async function readAllowedOptions(
   query: <T>(work: () => Promise<T>) => Promise<T> = (work) => work(),
 ) {
   const filter = filters.find((each) => each.slug === slug) ?? { options: null };
-  const { allowed, bound } = optionsRule(rules, slug, usedInOptions(filter));
-  const find = () => filterOptions(ctx, filter, filters, { allowed, bound, search });
-  return { filter_slug: slug, ...(await (optionsSql(filter.options) === null ? find() : query(find))) };
+  const { allowed, bound } = optionsRule(rules, slug, createUsedFilterFinder(filter));
+  const find = () => readFilterOptions(ctx, filter, filters, { allowed, bound, search });
+  return { filter_slug: slug, ...(await (getOptionsSql(filter.options) === null ? find() : query(find))) };
 }
 
 /**
  * Returns a function that finds the slugs of the filters that the SQL of these options uses, for given values; null where the
  * options have no SQL.
  */
-function usedInOptions({ options }: Pick<Filter, 'options'>) {
-  const sql = optionsSql(options);
+function createUsedFilterFinder({ options }: Pick<Filter, 'options'>) {
+  const sql = getOptionsSql(options);
   return sql === null ? null : (values: BoundValues) => usedSlugs(getTemplate(sql), values);
 }
 
@@ -68,13 +68,13 @@ function usedInOptions({ options }: Pick<Filter, 'options'>) {
  * The options of a select or multi_select filter: each value once, without empty values.
  * @param filters all those of the dashboard
  */
-export async function filterOptions(
+export async function readFilterOptions(
   ctx: CompanyContext,
   { options }: Pick<Filter, 'options'>,
   filters: readonly Filter[],
   request: OptionsRequest,
 ): Promise<FilterOptions> {
-  const sql = optionsSql(options);
+  const sql = getOptionsSql(options);
   const known = sql === null ? ((options ?? []) as FilterOption[]) : await queryOptions(ctx, sql, filters, request);
   const left = request.allowed === null ? known : toOptions(request.allowed, known);
   const search = request.search.toLowerCase();

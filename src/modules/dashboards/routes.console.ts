@@ -23,13 +23,13 @@ import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   changeDashboard,
   createDashboard,
-  dashboardOptions,
   deleteDashboard,
   executeDashboard,
   executeWidget,
   getDashboard,
   getDashboardWithCharts,
   listDashboards,
+  readDashboardOptions,
 } from './service.ts';
 import {
   dashboardRecord,
@@ -113,7 +113,7 @@ export const dashboardEndpoints = [
         ...userSqlFailures,
       ],
     },
-    ({ ctx, params: { id, slug }, query: { search } }) => dashboardOptions(ctx, id, { slug, search }),
+    ({ ctx, params: { id, slug }, query: { search } }) => readDashboardOptions(ctx, id, { slug, search }),
   ),
   endpoint(
     {

@@ -1,4 +1,4 @@
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
@@ -26,9 +26,15 @@ import {
   type Visualization,
   visualizationNotFound,
 } from '../visualizations/service.ts';
-import { type DashboardChanges, filterProblems, limitFilters, type NewDashboard, widgetIds } from './definition.ts';
+import {
+  type DashboardChanges,
+  findFilterProblems,
+  limitFilters,
+  listWidgetIds,
+  type NewDashboard,
+} from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
-import { dashboardInputs, optionsSql, selectApplicableValues } from './inputs.ts';
+import { getOptionsSql, listDashboardInputs, selectApplicableValues } from './inputs.ts';
 import { type OptionsWanted, readAllowedOptions } from './options.ts';
 import {
   type Dashboard,
@@ -44,11 +50,11 @@ import {
 
 export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
 export { dashboardNotFound } from './failures.ts';
-export { dashboardInputs } from './inputs.ts';
+export { listDashboardInputs } from './inputs.ts';
 export { readAllowedOptions } from './options.ts';
 export {
+  areDashboardsUnchanged,
   type DashboardVersions,
-  dashboardsUnchanged,
   type Id,
   selectDashboard,
   selectDashboardVisualizations,
@@ -65,7 +71,7 @@ export interface LoadedDashboard {
 
 /** A page of the company's dashboards, newest first. */
 export function listDashboards(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  const denied = deniedInLists(ctx.actor, 'dashboard');
+  const denied = findDeniedInLists(ctx.actor, 'dashboard');
   return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
 }
 
@@ -111,13 +117,13 @@ const findDenied = (ctx: CompanyContext, { visualizations }: LoadedDashboard): A
 
 /** The rules for a member of the company, to whom parameters of denied visualizations are unknown. */
 const makeInsiderRules = ({ dashboard, visualizations }: LoadedDashboard, denied: AccessFailures): ViewerRules =>
-  viewerRules(dashboardInputs(dashboard, visualizations, denied), { isInsider: true });
+  viewerRules(listDashboardInputs(dashboard, visualizations, denied), { isInsider: true });
 
 /**
  * The options of a filter for a member of the company, who may choose any of them. Only callers who may update the dashboard
  * receive the database's message about invalid SQL.
  */
-export async function dashboardOptions(ctx: PrincipalContext, id: string, wanted: OptionsWanted) {
+export async function readDashboardOptions(ctx: PrincipalContext, id: string, wanted: OptionsWanted) {
   const loaded = await loadDashboard(ctx, id);
   try {
     return await readAllowedOptions(ctx, loaded.dashboard, makeInsiderRules(loaded, findDenied(ctx, loaded)), wanted);
@@ -225,7 +231,7 @@ export async function runDashboard(
 /** The visualizations on the layout, in its order. */
 function listPlacedVisualizations({ dashboard, visualizations }: LoadedDashboard): Visualization[] {
   const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
-  return widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
+  return listWidgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The visualization that a request names of a dashboard. */
@@ -246,7 +252,7 @@ export async function executeDashboard(
   parameters: Record<string, unknown>,
 ): Promise<Execution[]> {
   const loaded = await loadDashboard(ctx, id);
-  return executeLoaded(ctx, loaded, parameters);
+  return executeLoadedDashboard(ctx, loaded, parameters);
 }
 
 /** Runs one visualization of a dashboard, with the same values and rules. */
@@ -258,11 +264,11 @@ export async function executeWidget(
 ): Promise<Executed> {
   const loaded = await loadDashboard(ctx, id);
   const visualization = findWidget(loaded, visualizationId);
-  const [execution] = await executeLoaded(ctx, loaded, parameters, visualization);
+  const [execution] = await executeLoadedDashboard(ctx, loaded, parameters, visualization);
   return { visualization, execution: execution as Execution };
 }
 
-function executeLoaded(
+function executeLoadedDashboard(
   ctx: CompanyContext,
   loaded: LoadedDashboard,
   parameters: Record<string, unknown>,
@@ -283,7 +289,7 @@ async function validateDefinition(
   next: Definition,
   present: Definition = EMPTY_DEFINITION,
 ): Promise<Filter[]> {
-  const ids = widgetIds(next.layout);
+  const ids = listWidgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
   for (const id of findNewWidgetIds(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
@@ -291,7 +297,7 @@ async function validateDefinition(
   if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
   const denied = findAccessFailures(ctx, ids);
   const filters = limitFilters(next, present, denied);
-  const problems = filterProblems(filters, found, denied);
+  const problems = findFilterProblems(filters, found, denied);
   if (problems.length > 0) throw invalid(problems);
   return filters;
 }
@@ -310,9 +316,9 @@ type Definition = Pick<Dashboard, 'layout' | 'filters'>;
 
 const EMPTY_DEFINITION: Definition = { layout: [], filters: [] };
 
-const listSql = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
+const listSql = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => getOptionsSql(options) ?? []);
 
 function findNewWidgetIds(next: Definition, present: Definition): string[] {
-  const placed = new Set(widgetIds(present.layout));
-  return widgetIds(next.layout).filter((id) => !placed.has(id));
+  const placed = new Set(listWidgetIds(present.layout));
+  return listWidgetIds(next.layout).filter((id) => !placed.has(id));
 }

@@ -3,9 +3,9 @@ import type { ControlDb } from '../../db/client.ts';
 import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
+import { byId, idListSql, insertWhen, slugOrSuffixedSql } from '../../db/statements.ts';
 import { isSeenByOthers } from '../visualizations/queries.ts';
-import { widgetIds } from './definition.ts';
+import { listWidgetIds } from './definition.ts';
 
 export type Dashboard = typeof dashboards.$inferSelect;
 
@@ -13,22 +13,22 @@ export type Dashboard = typeof dashboards.$inferSelect;
 export type Id = string | SQL;
 
 /** SQL condition, true while everything on the layout is a visualization of the company. */
-function widgetsExist({ companyId, layout }: Dashboard): SQL {
-  const ids = widgetIds(layout);
-  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in ${idList(ids)}) = ${ids.length}`;
+function doWidgetsExist({ companyId, layout }: Dashboard): SQL {
+  const ids = listWidgetIds(layout);
+  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in ${idListSql(ids)}) = ${ids.length}`;
 }
 
 /** Stores a dashboard while its widgets exist. A taken slug gets a suffix where it may. */
 export const insertDashboard = (db: ControlDb, record: Dashboard, { canChangeSlug }: { canChangeSlug: boolean }) => {
-  const slug = canChangeSlug ? slugOrSuffixed(dashboards, record) : record.slug;
-  return insertWhen(db, dashboards, { ...record, slug }, widgetsExist(record)).returning();
+  const slug = canChangeSlug ? slugOrSuffixedSql(dashboards, record) : record.slug;
+  return insertWhen(db, dashboards, { ...record, slug }, doWidgetsExist(record)).returning();
 };
 
 /** Dashboards in the versions that somebody read. */
 export type DashboardVersions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
 /** SQL condition, true while dashboards are the versions that somebody was allowed to share. */
-export const dashboardsUnchanged = (companyId: string, versions: DashboardVersions): SQL =>
+export const areDashboardsUnchanged = (companyId: string, versions: DashboardVersions): SQL =>
   sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen cross join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
@@ -43,7 +43,7 @@ export const updateDashboard = (db: ControlDb, record: Dashboard, unseen: number
   return db
     .update(dashboards)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version), widgetsExist(record), whileUnseen))
+    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version), doWidgetsExist(record), whileUnseen))
     .returning();
 };
 

@@ -6,7 +6,7 @@ import { timestamp } from '../../kernel/fields.ts';
 import type { Visualization } from '../visualizations/service.ts';
 import { chartView, viewChart } from '../visualizations/views.ts';
 import { definitionFields, filter, staticOptions } from './definition.ts';
-import { optionsSql } from './inputs.ts';
+import { getOptionsSql } from './inputs.ts';
 import type { Dashboard } from './service.ts';
 
 const shownFilter = filter
@@ -43,15 +43,15 @@ export const dashboardWithCharts = dashboardRecord
   })
   .meta({ id: 'DashboardWithCharts' });
 
-const view = viewBy(dashboardRecord);
+const viewDashboardRecord = viewBy(dashboardRecord);
 
 /** A dashboard as the caller may see it: the SQL of options is for those who may update it. */
 export function viewDashboard(ctx: PrincipalContext, dashboard: Dashboard): z.input<typeof dashboardRecord> {
-  if (isAllowed(ctx.actor, 'dashboards:update', dashboard.id)) return view(dashboard);
+  if (isAllowed(ctx.actor, 'dashboards:update', dashboard.id)) return viewDashboardRecord(dashboard);
   const filters = dashboard.filters.map((each) =>
-    optionsSql(each.options) === null ? each : { ...each, options: {} },
+    getOptionsSql(each.options) === null ? each : { ...each, options: {} },
   );
-  return view({ ...dashboard, filters });
+  return viewDashboardRecord({ ...dashboard, filters });
 }
 
 /** A dashboard with the charts of its visualizations. */

@@ -13,7 +13,7 @@ import { executionFailed } from '../visualizations/failures.ts';
 import { execute, requireNotDenied, type Visualization, visualizationInputs } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
 import { parseParameters } from './parameters.ts';
-import { publishedReads, type VizApiEndpoint } from './store.ts';
+import { selectPublished, type VizApiEndpoint } from './store.ts';
 
 /** An active endpoint and the visualization that it publishes. */
 export interface Published {
@@ -23,10 +23,10 @@ export interface Published {
 
 /** The active endpoint of a slug and its visualization, read once by a request. */
 const readSlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
-  readOnce(db, `endpoint ${slug}`, () => readTogether(db, publishedReads(db, companyId, slug)));
+  readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectPublished(db, companyId, slug)));
 
 /** The ARN of the active endpoint of a slug; of all endpoints where there is none. */
-export async function endpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
+export async function readEndpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
   const { endpoint } = await readSlug(ctx, slug);
   return resourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
@@ -52,7 +52,7 @@ export async function readPublished(ctx: PrincipalContext, slug: string): Promis
 }
 
 /** The values that a visualization runs with. */
-export const valuesFor = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
+export const chooseValues = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
   boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), sent);
 
 /** A result, and whether it comes from the cache. */
@@ -65,8 +65,8 @@ export async function executeEndpoint(
   query: URLSearchParams,
 ): Promise<EndpointResult> {
   const { endpoint, visualization } = await readPublished(ctx, slug);
-  return namingQueryParameters(async () => {
-    const values = valuesFor(visualization, parseParameters(query, visualization.parameters));
+  return nameQueryParameters(async () => {
+    const values = chooseValues(visualization, parseParameters(query, visualization.parameters));
     const seconds = endpoint.cacheSeconds;
     if (seconds === 0) return { ...(await runVisualization(ctx, visualization, values)), cached: false };
     const kept = openCachedResults(ctx, 'data-results', await computeKey(endpoint, visualization, values));
@@ -92,17 +92,17 @@ async function runVisualization(
 ): Promise<UserSqlResult> {
   const [execution] = await execute(ctx, [{ visualization, values }]);
   if (execution && 'result' in execution) return execution.result;
-  throw execution ? asExecutionFailure(execution.failure) : endpointNotFound();
+  throw execution ? toExecutionFailure(execution.failure) : endpointNotFound();
 }
 
 /** A failure of the visualization's SQL as the Data API reports it; any other failure stays. */
-export const asExecutionFailure = (failure: Failure): Failure =>
+export const toExecutionFailure = (failure: Failure): Failure =>
   userSqlFailures.some((type) => type.matches(failure))
     ? executionFailed(failure.message).because(failure.cause ?? failure)
     : failure;
 
 /** Runs work, and names parameters in its problems as the query does: without `parameters.` before them. */
-async function namingQueryParameters<T>(work: () => Promise<T>): Promise<T> {
+async function nameQueryParameters<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { resourceArn } from '../../permissions/arn.ts';
 import { selectCompany } from '../companies/service.ts';
-import { readPublished, requireNeitherDenied, valuesFor } from './execute.ts';
+import { chooseValues, readPublished, requireNeitherDenied } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
 import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store.ts';
 
@@ -33,7 +33,7 @@ export async function createJob(
     slug: endpoint.slug,
     visualizationId: visualization.id,
     format,
-    values: [...valuesFor(visualization, parameters)],
+    values: [...chooseValues(visualization, parameters)],
     status: 'queued',
     attempt: 0,
     dueAt: now + RESUME_AFTER_MS,
@@ -54,7 +54,7 @@ const readJob = ({ db, actor: { companyId } }: PrincipalContext, id: string) =>
   readOnce(db, `job ${id}`, () => selectJob(db, companyId, id));
 
 /** The ARN of a job's endpoint; of all endpoints where there is no such job. */
-export async function jobArn(ctx: PrincipalContext, id: string): Promise<string> {
+export async function readJobArn(ctx: PrincipalContext, id: string): Promise<string> {
   const [job] = await readJob(ctx, id);
   return resourceArn('data_api:get_job', ctx.actor.companyId, job?.endpointId);
 }
@@ -70,7 +70,7 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob
 }
 
 /** Returns a stamp for each of these jobs that differs after each change, read from the primary database. */
-export async function jobStamps(
+export async function readJobStamps(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
 ): Promise<Map<string, string>> {

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { claimDueJobs, type DueWindow, isFree, isUnfinished, type JobKey } from '../../db/job-leases.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import { byId, exists, idListSql, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
@@ -36,7 +36,7 @@ export const selectJobStamps = (db: ControlDb, companyId: string, ids: readonly 
   return db
     .select({ id, stamp: sql<string>`json_array(${status}, ${rowCount}, ${bytes}, ${error}, ${updatedAt})` })
     .from(dataJobs)
-    .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${idList(ids)}`));
+    .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${idListSql(ids)}`));
 };
 
 /** Ends a job as failed after `most` attempts, if none holds it. */

@@ -9,7 +9,7 @@ import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { compileStatement, getVisualization, resultWriter } from '../visualizations/service.ts';
-import { asExecutionFailure } from './execute.ts';
+import { toExecutionFailure } from './execute.ts';
 import { RETENTION_MS } from './job-service.ts';
 import { claimDue, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
 import { deleteAttempt, deleteResult, makePieceKey } from './pieces.ts';
@@ -47,22 +47,22 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   }, RENEWAL_MS);
   try {
     if (job.attempt > 1) await deleteResult(ctx.files, job);
-    await end(ctx, job, { status: 'succeeded', ...(await writeWhole(ctx, job, limits)) });
+    await endAttempt(ctx, job, { status: 'succeeded', ...(await writeWhole(ctx, job, limits)) });
   } catch (error) {
     await deleteAttempt(ctx.files, job);
-    const told = error instanceof Failure ? asExecutionFailure(error) : undefined;
+    const told = error instanceof Failure ? toExecutionFailure(error) : undefined;
     if (told === undefined || told.kind === 'unavailable') {
-      await end(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
+      await endAttempt(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
-    await end(ctx, job, { status: 'failed', error: told.message });
+    await endAttempt(ctx, job, { status: 'failed', error: told.message });
   } finally {
     clearInterval(renewals);
   }
 }
 
 /** Records the outcome of an attempt, unless another one has begun: then its objects are deleted. */
-async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
+async function endAttempt(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
   const { ended } = await commit(ctx.db, {
     ended: updateAttempt(ctx.db, dataJobs, job, { ...changes, updatedAt: ctx.now() }),
   });
@@ -74,14 +74,19 @@ async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_
   const endsAt = performance.now() + limits.milliseconds;
   for (let batchRows = MAX_ROWS; ; batchRows = Math.ceil(batchRows / BATCH_DIVISOR)) {
     try {
-      return await write(ctx, job, { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) }, batchRows);
+      return await writeBatches(
+        ctx,
+        job,
+        { ...limits, milliseconds: Math.max(1, endsAt - performance.now()) },
+        batchRows,
+      );
     } catch (error) {
       if (!resultTooLarge.matches(error) || batchRows === 1) throw error;
     }
   }
 }
 
-async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, batchRows: number) {
+async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS, batchRows: number) {
   const visualization = await getVisualization(ctx, job.visualizationId);
   const statement = compileStatement({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);

@@ -36,7 +36,7 @@ export const openResultToken: OpenToken = async (ctx, token, count) => {
 };
 
 /** The result of a link, read from R2 as fast as the caller takes it. */
-export async function download(ctx: Context<ResultViewer>): Promise<PreparedResponse> {
+export async function downloadResult(ctx: Context<ResultViewer>): Promise<PreparedResponse> {
   const job = await getLinkedJob(ctx, ctx.actor.opened.sub);
   const { files } = ctx;
   const [first, ...rest] = listPieceKeys(job, job.pieces ?? 0);

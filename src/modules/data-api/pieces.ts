@@ -1,14 +1,14 @@
 import type { Attempt, JobKey } from '../../db/job-leases.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 
-const ROOT = 'data-results';
+const RESULTS_PREFIX = 'data-results';
 
 /** The prefix of the keys of all objects that a job has written. */
-const jobPrefix = ({ companyId, id }: JobKey): string => `${ROOT}/${companyId}/${id}/`;
+const makeJobPrefix = ({ companyId, id }: JobKey): string => `${RESULTS_PREFIX}/${companyId}/${id}/`;
 
-const attemptPrefix = (attempt: Attempt): string => `${jobPrefix(attempt)}${attempt.attempt}/`;
+const makeAttemptPrefix = (attempt: Attempt): string => `${makeJobPrefix(attempt)}${attempt.attempt}/`;
 
-export const makePieceKey = (attempt: Attempt, piece: number): string => attemptPrefix(attempt) + piece;
+export const makePieceKey = (attempt: Attempt, piece: number): string => makeAttemptPrefix(attempt) + piece;
 
 /** The keys of the objects of a result, in order. */
 export const listPieceKeys = (attempt: Attempt, count: number): string[] =>
@@ -16,10 +16,10 @@ export const listPieceKeys = (attempt: Attempt, count: number): string[] =>
 
 /** Deletes the objects of an attempt. */
 export const deleteAttempt = (files: R2Bucket, attempt: Attempt): Promise<void> =>
-  deleteByPrefix(files, attemptPrefix(attempt));
+  deleteByPrefix(files, makeAttemptPrefix(attempt));
 
 /** Deletes the objects of all attempts of a job. */
-export const deleteResult = (files: R2Bucket, job: JobKey): Promise<void> => deleteByPrefix(files, jobPrefix(job));
+export const deleteResult = (files: R2Bucket, job: JobKey): Promise<void> => deleteByPrefix(files, makeJobPrefix(job));
 
 async function deleteByPrefix(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {

@@ -43,7 +43,7 @@ const endpointRecord = z
   .meta({ id: 'VizApiEndpoint' });
 
 const viewEndpointRecord = viewBy(endpointRecord);
-const view =
+const viewEndpoint =
   ({ baseUrl }: { baseUrl: string }) =>
   (record: VizApiEndpoint) =>
     viewEndpointRecord({ ...record, url: `${baseUrl}/data/${record.slug}` });
@@ -64,7 +64,7 @@ export const vizApiEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listEndpoints(ctx, { page, perPage, search }), view(ctx)),
+      list(await listEndpoints(ctx, { page, perPage, search }), viewEndpoint(ctx)),
   ),
   endpoint(
     {
@@ -78,7 +78,7 @@ export const vizApiEndpoints = [
       returns: created(endpointRecord),
       fails: [visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
     },
-    async ({ ctx, body }) => view(ctx)(await createEndpoint(ctx, body)),
+    async ({ ctx, body }) => viewEndpoint(ctx)(await createEndpoint(ctx, body)),
   ),
   endpoint(
     {
@@ -92,7 +92,7 @@ export const vizApiEndpoints = [
       returns: ok(endpointRecord),
       fails: [endpointNotFound],
     },
-    async ({ ctx, params }) => view(ctx)(await getEndpoint(ctx, params.id)),
+    async ({ ctx, params }) => viewEndpoint(ctx)(await getEndpoint(ctx, params.id)),
   ),
   endpoint(
     {
@@ -106,7 +106,7 @@ export const vizApiEndpoints = [
       returns: ok(endpointRecord),
       fails: [endpointNotFound, visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
     },
-    async ({ ctx, params, body }) => view(ctx)(await changeEndpoint(ctx, params.id, body)),
+    async ({ ctx, params, body }) => viewEndpoint(ctx)(await changeEndpoint(ctx, params.id, body)),
   ),
   endpoint(
     {

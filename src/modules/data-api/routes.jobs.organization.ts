@@ -3,14 +3,14 @@ import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
 import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
-import { waiting } from '../../http/waiting.ts';
+import { declareWaiting } from '../../http/waiting.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { executeBody } from '../../sql-templates/fields.ts';
-import { endpointArn, readPublished } from './execute.ts';
+import { readEndpointArn, readPublished } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
-import { createJob, getJob, jobArn, jobStamps } from './job-service.ts';
-import { createResultLink, download, type ResultViewer } from './link.ts';
+import { createJob, getJob, readJobArn, readJobStamps } from './job-service.ts';
+import { createResultLink, downloadResult, type ResultViewer } from './link.ts';
 
 const endpoint = endpointFor<ServiceAccountActor, ResultViewer>();
 
@@ -36,7 +36,7 @@ export const dataJobEndpoints = [
     {
       method: 'post',
       path: '/data/{slug}/jobs',
-      access: { action: 'data_api:execute', on: endpointArn },
+      access: { action: 'data_api:execute', on: readEndpointArn },
       credential: 'machine',
       operationId: 'createDataJob',
       summary: 'Create a job of the Data API',
@@ -57,14 +57,14 @@ export const dataJobEndpoints = [
     {
       method: 'get',
       path: '/data/jobs/{job_id}',
-      access: { action: 'data_api:get_job', on: jobArn },
+      access: { action: 'data_api:get_job', on: readJobArn },
       credential: 'machine',
       operationId: 'getDataJob',
       summary: 'Get a job of the Data API',
       description:
         'For those who may execute its endpoint, while that is active. Otherwise neither the job nor a link to its result is found.',
       returns: ok(jobView),
-      ...waiting(jobStamps, 'url', 'expires_at'),
+      ...declareWaiting(readJobStamps, 'url', 'expires_at'),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => {
@@ -97,6 +97,6 @@ export const dataJobEndpoints = [
       ),
       fails: [jobNotFound, invalidToken],
     },
-    ({ ctx }) => download(ctx),
+    ({ ctx }) => downloadResult(ctx),
   ),
 ];

@@ -9,7 +9,7 @@ import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import { buildTruncationHeader, resultFile } from '../visualizations/service.ts';
-import { type EndpointResult, endpointArn, executeEndpoint } from './execute.ts';
+import { type EndpointResult, executeEndpoint, readEndpointArn } from './execute.ts';
 import { endpointNotFound } from './failures.ts';
 
 const format = z.enum(DATA_FORMATS).default('json');
@@ -43,7 +43,7 @@ export const dataEndpoints = [
     {
       method: 'get',
       path: '/data/{slug}',
-      access: { action: 'data_api:execute', on: endpointArn },
+      access: { action: 'data_api:execute', on: readEndpointArn },
       credential: 'machine',
       operationId: 'executeVizApiEndpoint',
       summary: 'Execute an endpoint of the Data API',

@@ -1,4 +1,4 @@
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -27,7 +27,7 @@ const SLUG_IS_UNIQUE = { 'viz_api_endpoints.slug': endpointSlugTaken };
 
 /** A page of the company's endpoints, newest first. */
 export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) => {
-  const denied = deniedInLists(ctx.actor, 'endpoint');
+  const denied = findDeniedInLists(ctx.actor, 'endpoint');
   return readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
 };
 

@@ -48,7 +48,7 @@ const isActive = (companyId: string, slug: string) =>
   and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug), eq(vizApiEndpoints.status, 'active'));
 
 /** The active endpoint of a slug, and its visualization. */
-export const publishedReads = (db: ControlDb, companyId: string, slug: string) => ({
+export const selectPublished = (db: ControlDb, companyId: string, slug: string) => ({
   endpoint: db.select().from(vizApiEndpoints).where(isActive(companyId, slug)),
   visualization: db
     .select()

@@ -48,12 +48,12 @@ export async function* streamUserSql(
     const { columns, rows, truncated } = await (isFirst ? noteExecution(sql, run.result) : run.result);
     if (truncated) throw resultTooLarge();
     const isLast = rows.length < wanted;
-    if (!isLast) ({ run, wanted } = fetchRows(Math.min(batchRows, rowsAfter(rows.length, run.bytes))));
+    if (!isLast) ({ run, wanted } = fetchRows(Math.min(batchRows, computeNextRows(rows.length, run.bytes))));
     yield { columns, rows };
     if (isLast) return;
   }
 }
 
 /** The number of rows to fetch after a batch of `rows` rows with `bytes` bytes; at most four times as many. */
-const rowsAfter = (rows: number, bytes: number): number =>
+const computeNextRows = (rows: number, bytes: number): number =>
   Math.max(1, Math.min(rows * 4, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))));

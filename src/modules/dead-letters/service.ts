@@ -17,7 +17,7 @@ const SENT_RETENTION_MS = 30 * DAY_MS;
  * The folders of dead letters, each stored as `{queue}/{time}-{id}.json`: `dead` for all that failed; `wanted` for copies of
  * those to send again, made by `npm run dead-letters -- replay`; `sent` for those that were sent again.
  */
-const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
+const LETTER_FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
 
 /** A message that its consumer gave up on. */
 export interface DeadLetter {
@@ -39,7 +39,7 @@ export type Resend = (queue: string, body: unknown) => Promise<void>;
 export async function storeDeadLetters(files: R2Bucket, letters: readonly DeadLetter[]): Promise<void> {
   for (const letter of letters) {
     const place = `${letter.queue}/${letter.sentAt}-${letter.id}.json`;
-    await files.put(FOLDERS.dead + place, JSON.stringify(letter), { onlyIf: { etagDoesNotMatch: '*' } });
+    await files.put(LETTER_FOLDERS.dead + place, JSON.stringify(letter), { onlyIf: { etagDoesNotMatch: '*' } });
   }
 }
 
@@ -52,23 +52,23 @@ export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<n
   let sent = 0;
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES_PER_RUN && sent < MAX_SENT_PER_RUN; pages += 1) {
-    const page = await ctx.files.list({ prefix: FOLDERS.wanted, limit: MAX_SENT_PER_RUN, cursor });
-    for (const { key } of page.objects) if (await sendAgain(ctx, key, resend)) sent += 1;
+    const page = await ctx.files.list({ prefix: LETTER_FOLDERS.wanted, limit: MAX_SENT_PER_RUN, cursor });
+    for (const { key } of page.objects) if (await resendLetter(ctx, key, resend)) sent += 1;
     if (!page.truncated) break;
     cursor = page.cursor;
   }
   return sent;
 }
 
-async function sendAgain(ctx: Context, key: string, resend: Resend): Promise<boolean> {
+async function resendLetter(ctx: Context, key: string, resend: Resend): Promise<boolean> {
   try {
     const found = await ctx.files.get(key);
     if (!found) return false;
     const letter = await found.json<DeadLetter>();
     await resend(letter.queue, letter.body);
     const text = JSON.stringify({ ...letter, replayedAt: ctx.now() });
-    await ctx.files.put(key.replace(FOLDERS.wanted, FOLDERS.sent), text);
-    await deleteObjects(ctx.files, [key, key.replace(FOLDERS.wanted, FOLDERS.dead)]);
+    await ctx.files.put(key.replace(LETTER_FOLDERS.wanted, LETTER_FOLDERS.sent), text);
+    await deleteObjects(ctx.files, [key, key.replace(LETTER_FOLDERS.wanted, LETTER_FOLDERS.dead)]);
     return true;
   } catch (error) {
     logError('dead_letter_not_sent', error, { key });
@@ -80,7 +80,7 @@ async function sendAgain(ctx: Context, key: string, resend: Resend): Promise<boo
 export async function purgeDeadLetters(ctx: Context): Promise<void> {
   let cursor: string | undefined;
   do {
-    const page = await ctx.files.list({ prefix: FOLDERS.sent, cursor });
+    const page = await ctx.files.list({ prefix: LETTER_FOLDERS.sent, cursor });
     const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SENT_RETENTION_MS);
     await deleteObjects(
       ctx.files,

@@ -82,7 +82,7 @@ export function readListParameters(body: unknown): ListParameters {
 const ALWAYS_RETURNED = ['id', 'schemas'];
 
 /** The names in a list of attributes, without schemas, in lower case: `name.formatted`. */
-const namesIn = (text = ''): Set<string> =>
+const parseNames = (text = ''): Set<string> =>
   new Set(
     text
       .split(',')
@@ -98,7 +98,7 @@ const namesIn = (text = ''): Set<string> =>
 
 /** Whether an answer to this request has an attribute. */
 export function isWanted({ attributes, excludedAttributes }: WantedAttributes, name: string): boolean {
-  const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
+  const [only, without] = [parseNames(attributes), parseNames(excludedAttributes)];
   return (only.size === 0 || [...only].some((each) => each.split('.')[0] === name)) && !without.has(name);
 }
 
@@ -107,7 +107,7 @@ export function selectAttributes<R extends object>(
   resource: R,
   { attributes, excludedAttributes }: WantedAttributes,
 ): R {
-  const [only, without] = [namesIn(attributes), namesIn(excludedAttributes)];
+  const [only, without] = [parseNames(attributes), parseNames(excludedAttributes)];
   if (only.size + without.size === 0) return resource;
   const isShown = (path: string, parent?: string): boolean =>
     (only.size === 0 || only.has(path) || (parent !== undefined && only.has(parent))) && !without.has(path);

@@ -5,27 +5,27 @@ import type { Comparison, Filter, Value } from './grammar.ts';
 type Element = Readonly<Record<string, Value>>;
 
 /** Whether an element matches the filter of a value path. The case of texts does not matter. @throws invalidFilter */
-export function elementFits(filter: Filter, element: Element): boolean {
+export function matchesFilter(filter: Filter, element: Element): boolean {
   switch (filter.op) {
     case 'and':
-      return filter.of.every((each) => elementFits(each, element));
+      return filter.of.every((each) => matchesFilter(each, element));
     case 'or':
-      return filter.of.some((each) => elementFits(each, element));
+      return filter.of.some((each) => matchesFilter(each, element));
     case 'not':
-      return !elementFits(filter.of, element);
+      return !matchesFilter(filter.of, element);
     case 'has':
       throw invalidFilter('has a value path within another');
     case 'pr':
       return !['', null].includes(getPart(element, filter.path.name) as string | null);
     default:
-      return compare(getPart(element, filter.path.name), filter.op, lowerText(filter.value));
+      return compare(getPart(element, filter.path.name), filter.op, toLowerText(filter.value));
   }
 }
 
 const getPart = (element: Element, name: string): Value =>
-  lowerText(Object.entries(element).find(([part]) => part.toLowerCase() === name.toLowerCase())?.[1] ?? null);
+  toLowerText(Object.entries(element).find(([part]) => part.toLowerCase() === name.toLowerCase())?.[1] ?? null);
 
-const lowerText = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
+const toLowerText = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function compare(own: Value, op: Comparison, wanted: Value): boolean {
   if (op === 'eq') return own === wanted;

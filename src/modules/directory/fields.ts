@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const text = { type: 'string', maxLength: 8000 } as const;
-const yesOrNo = { type: ['boolean', 'string'], maxLength: 5 } as const;
+const BOOLEAN_OR_TEXT_SCHEMA = { type: ['boolean', 'string'], maxLength: 5 } as const;
 
 /**
  * The schema of a body that is read attribute by attribute, in any case of their names; unknown attributes may be anything.
@@ -27,7 +27,7 @@ export const userBody = describeBody('A user of RFC 7643; what is not named here
   userName: text,
   displayName: text,
   name,
-  active: yesOrNo,
+  active: BOOLEAN_OR_TEXT_SCHEMA,
   externalId: text,
 });
 

@@ -9,10 +9,10 @@ import type { Denials } from '../../permissions/denials.ts';
 import { CHANGED_WITH_MEMBERS_AT } from '../groups/service.ts';
 import { invalidFilter } from './failures.ts';
 import { type AttributePath, type Comparison, type Filter, printAttribute, type Value } from './grammar.ts';
-import { inSchema, isUnstoredAttribute, type ResourceKind, SCHEMA_OF } from './schemas.ts';
+import { isInSchema, isUnstoredAttribute, type ResourceKind, SCHEMA_BY_KIND } from './schemas.ts';
 
 /** The users and groups that are hidden from the caller. */
-export interface Hidden {
+export interface HiddenRecords {
   users: Denials;
   groups: Denials;
 }
@@ -33,12 +33,12 @@ interface ComplexAttribute {
 type Attribute = SimpleAttribute | ComplexAttribute;
 
 /** A constant in the text of the statement, not a parameter: D1 takes 100 parameters. */
-const constant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
+const makeConstant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
 const NULL_ATTRIBUTE: SimpleAttribute = { type: 'text', is: sql`null` };
 
-const metaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQLWrapper): ComplexAttribute => ({
+const getMetaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQLWrapper): ComplexAttribute => ({
   parts: {
-    resourcetype: constant(kind),
+    resourcetype: makeConstant(kind),
     created: { type: 'time', is: createdAt },
     lastmodified: { type: 'time', is: changedAt },
   },
@@ -48,7 +48,7 @@ const metaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt: SQ
 /** The attributes that are kept, by their names in lower case. Others count as empty. */
 function getStoredAttributes(
   kind: ResourceKind,
-  { users: hiddenUsers, groups: hiddenGroups }: Hidden,
+  { users: hiddenUsers, groups: hiddenGroups }: HiddenRecords,
 ): Readonly<Record<string, Attribute>> {
   if (kind === 'User') {
     const name: SimpleAttribute = { type: 'text', is: users.name };
@@ -56,21 +56,21 @@ function getStoredAttributes(
     return {
       id: { type: 'exact', is: users.id },
       externalid: { type: 'exact', is: users.externalId },
-      schemas: constant(SCHEMA_OF.User),
-      meta: metaAttributes(kind, users.createdAt, users.updatedAt),
+      schemas: makeConstant(SCHEMA_BY_KIND.User),
+      meta: getMetaAttributes(kind, users.createdAt, users.updatedAt),
       username: email,
       displayname: name,
       name: { parts: { formatted: name, value: name }, some: (condition: SQL) => condition },
       active: { type: 'yes-or-no', is: users.isActive },
       emails: {
-        parts: { value: email, type: constant('work'), primary: { type: 'yes-or-no', is: sql`1` } },
+        parts: { value: email, type: makeConstant('work'), primary: { type: 'yes-or-no', is: sql`1` } },
         some: (condition: SQL) => condition,
       },
       groups: {
         parts: {
           value: { type: 'exact', is: sql`membership.id` },
           display: { type: 'text', is: sql`membership.name` },
-          type: constant('direct'),
+          type: makeConstant('direct'),
         },
         some: (condition: SQL) => sql`exists (select 1 from ${groups} as membership where membership.id in (
           select ${groupBindings.groupId} from ${groupBindings} ${joinDefaultAccount} where ${groupBindings.principalType} = 'user'
@@ -82,14 +82,14 @@ function getStoredAttributes(
   return {
     id: { type: 'exact', is: groups.id },
     externalid: { type: 'exact', is: groups.externalId },
-    schemas: constant(SCHEMA_OF.Group),
-    meta: metaAttributes(kind, groups.createdAt, CHANGED_WITH_MEMBERS_AT),
+    schemas: makeConstant(SCHEMA_BY_KIND.Group),
+    meta: getMetaAttributes(kind, groups.createdAt, CHANGED_WITH_MEMBERS_AT),
     displayname: { type: 'text', is: groups.name },
     members: {
       parts: {
         value: { type: 'exact', is: sql`member.id` },
         display: { type: 'text', is: sql`member.name` },
-        type: constant('User'),
+        type: makeConstant('User'),
       },
       some: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
         select ${groupBindings.principalId} from ${groupBindings} ${joinDefaultAccount} where ${groupBindings.principalType} = 'user'
@@ -104,12 +104,12 @@ function getStoredAttributes(
  * @param anyKind whether records of both kinds are searched: an attribute that a kind does not have is empty there
  * @throws invalidFilter
  */
-export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden, anyKind = false): SQL {
+export function compileFilter(filter: Filter, kind: ResourceKind, hidden: HiddenRecords, anyKind = false): SQL {
   const kept = getStoredAttributes(kind, hidden);
 
   const findAttribute = ({ name, ...path }: AttributePath): Attribute => {
     const key = name.toLowerCase();
-    if (inSchema(path.schema, kind) && Object.hasOwn(kept, key)) return kept[key] as Attribute;
+    if (isInSchema(path.schema, kind) && Object.hasOwn(kept, key)) return kept[key] as Attribute;
     if (anyKind || isUnstoredAttribute(kind, path.schema, key)) return NULL_ATTRIBUTE;
     throw invalidFilter(`names ${printAttribute({ name, ...path })}, which is no attribute of a ${kind}`);
   };
@@ -145,7 +145,7 @@ export function compileFilter(filter: Filter, kind: ResourceKind, hidden: Hidden
           ? (findAttribute(each.path) as ComplexAttribute).some(sql`1`)
           : compare(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
-        return compare(each.path, within, (single) => comparison(single, each.op, each.value, mostLetters));
+        return compare(each.path, within, (single) => compareSql(single, each.op, each.value, mostLetters));
     }
   };
   const isComplexItself = (path: AttributePath, within?: ComplexAttribute): boolean =>
@@ -164,23 +164,23 @@ const findPart = ({ parts }: ComplexAttribute, name: string): SimpleAttribute =>
   return Object.hasOwn(parts, key) ? (parts[key] as SimpleAttribute) : NULL_ATTRIBUTE;
 };
 
-const ORDERS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
+const ORDER_OPERATORS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
 
-function comparison({ type, is }: SimpleAttribute, op: Comparison, value: Value, mostLetters?: number): SQL {
-  if (value === null) return nullComparison(is, op);
-  const wanted = heldValue(type, value);
-  if (op === 'ne') return sql`not ${comparison({ type, is }, 'eq', value, mostLetters)}`;
+function compareSql({ type, is }: SimpleAttribute, op: Comparison, value: Value, mostLetters?: number): SQL {
+  if (value === null) return compareNullSql(is, op);
+  const wanted = toStoredValue(type, value);
+  if (op === 'ne') return sql`not ${compareSql({ type, is }, 'eq', value, mostLetters)}`;
   if (op === 'eq') {
     const isEqual = type === 'text' ? equalsInAnyCase(is, String(wanted), mostLetters) : sql`${is} = ${wanted}`;
     return sql`(${is} is not null and ${isEqual})`;
   }
-  if (op in ORDERS) {
+  if (op in ORDER_OPERATORS) {
     if (type === 'yes-or-no') throw invalidFilter(`orders true and false by ${op}`);
     const folded = type === 'text' ? ignoreCase(is) : is;
-    return sql`(${is} is not null and ${folded} ${ORDERS[op as keyof typeof ORDERS]} ${wanted})`;
+    return sql`(${is} is not null and ${folded} ${ORDER_OPERATORS[op as keyof typeof ORDER_OPERATORS]} ${wanted})`;
   }
   if (typeof wanted !== 'string') throw invalidFilter(`looks for a part of what is no text by ${op}`);
-  return sql`(${is} is not null and ${partComparison(op as 'co' | 'sw' | 'ew', { type, is }, wanted, mostLetters)})`;
+  return sql`(${is} is not null and ${comparePartSql(op as 'co' | 'sw' | 'ew', { type, is }, wanted, mostLetters)})`;
 }
 
 /**
@@ -189,7 +189,7 @@ function comparison({ type, is }: SimpleAttribute, op: Comparison, value: Value,
  */
 const MAX_LETTERS = 10;
 
-function partComparison(
+function comparePartSql(
   op: 'co' | 'sw' | 'ew',
   { type, is }: SimpleAttribute,
   part: string,
@@ -203,14 +203,14 @@ function partComparison(
   return sql`substr(${lower(is)}, ${op === 'sw' ? sql.raw(`1, ${length}`) : sql.raw(`-${length}`)}) = ${wanted}`;
 }
 
-function nullComparison(is: SQLWrapper, op: Comparison): SQL {
+function compareNullSql(is: SQLWrapper, op: Comparison): SQL {
   if (op === 'eq') return sql`(${is} is null)`;
   if (op === 'ne') return sql`(${is} is not null)`;
   throw invalidFilter(`compares null by ${op}`);
 }
 
 /** The database's form of a value for an attribute of this type. */
-function heldValue(type: SimpleAttribute['type'], value: Exclude<Value, null>): string | number {
+function toStoredValue(type: SimpleAttribute['type'], value: Exclude<Value, null>): string | number {
   if (type === 'yes-or-no') {
     const truth = typeof value === 'string' ? value.toLowerCase() : String(value);
     if (truth !== 'true' && truth !== 'false') throw invalidFilter('compares true and false with something else');

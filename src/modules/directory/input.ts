@@ -1,7 +1,7 @@
 import { email as emailAddress, isRecord, displayName as nameOfPerson } from '../../kernel/fields.ts';
 import { invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
 import { type Filter, parsePath, SyntaxProblem, type TargetPath } from './grammar.ts';
-import { inSchema, type ResourceKind } from './schemas.ts';
+import { isInSchema, type ResourceKind } from './schemas.ts';
 
 const MAX_LENGTHS = { id: 100, externalId: 255, name: 200 };
 
@@ -78,8 +78,8 @@ function takeBodyAttributes<Input>(
   values: Readonly<Record<string, unknown>>,
 ): void {
   for (const [name, value] of Object.entries(values)) {
-    const path = pathIn(name);
-    if (path && inSchema(path.schema, kind) && !READ_ONLY.includes(path.name.toLowerCase()))
+    const path = findPath(name);
+    if (path && isInSchema(path.schema, kind) && !READ_ONLY.includes(path.name.toLowerCase()))
       take(into, op, path, value);
   }
 }
@@ -117,16 +117,16 @@ function takeAtPath<Input>(
   value: unknown,
 ): void {
   // The schema itself as a path: its attributes are the value's.
-  if (path.schema !== undefined && inSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
+  if (path.schema !== undefined && isInSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
     if (isRecord(value)) takeBodyAttributes(into, kind, take, op, value);
-  } else if (inSchema(path.schema, kind)) {
+  } else if (isInSchema(path.schema, kind)) {
     if (READ_ONLY.includes(path.name.toLowerCase())) throw readOnly(path.name);
     take(into, op, path, op === 'remove' ? (value ?? null) : value);
   }
 }
 
 /** The path in a text; undefined where it is none. */
-function pathIn(text: string): TargetPath | undefined {
+function findPath(text: string): TargetPath | undefined {
   try {
     return toTargetPath(text);
   } catch (error) {
@@ -231,10 +231,10 @@ function parseAddress(value: unknown): string {
 /** A name; undefined if it is empty. */
 function parseName(field: string, value: unknown): string | undefined {
   if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined;
-  return personName(field, value);
+  return parsePersonName(field, value);
 }
 
-function personName(field: string, value: unknown): string {
+function parsePersonName(field: string, value: unknown): string {
   const { data } = nameOfPerson.safeParse(value);
   if (data === undefined)
     throw invalidValue(`${field} must be a text of one line of at most ${MAX_LENGTHS.name} characters.`);
@@ -261,18 +261,18 @@ function parseBoolean(value: unknown): boolean | undefined {
  * The name of a user in the console: the display name, else the whole name, else given and family name. If only one of these
  * is sent, the other is taken from the present name; undefined if none is sent.
  */
-export function nameFrom(
+export function chooseName(
   { displayName, formatted, givenName, familyName }: UserInput,
   present = '',
 ): string | undefined {
   if (displayName !== undefined || formatted !== undefined) return displayName ?? formatted;
-  if (givenName !== undefined && familyName !== undefined) return personName('name', `${givenName} ${familyName}`);
+  if (givenName !== undefined && familyName !== undefined) return parsePersonName('name', `${givenName} ${familyName}`);
   const [first = '', ...rest] = present.split(' ');
   if (givenName !== undefined) {
     if (present === givenName || present.startsWith(`${givenName} `)) return present;
-    return personName('name', [givenName, ...rest].join(' '));
+    return parsePersonName('name', [givenName, ...rest].join(' '));
   }
   if (familyName === undefined) return undefined;
   if (present === familyName || present.endsWith(` ${familyName}`)) return present;
-  return personName('name', `${first} ${familyName}`.trim());
+  return parsePersonName('name', `${first} ${familyName}`.trim());
 }

@@ -15,7 +15,7 @@ import {
 import { discoveryQuery, searchBody } from './fields.ts';
 import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAll } from './service.ts';
-import { groupView, list, listSchema, userView, viewGroup, viewUser } from './views.ts';
+import { groupView, listSchema, makeListResponse, userView, viewGroup, viewUser } from './views.ts';
 
 const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
 const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
@@ -64,24 +64,24 @@ const schemaView = z
   })
   .meta({ id: 'DirectorySchema' });
 
-const metaAt = ({ baseUrl }: PrincipalContext, resourceType: string, path: string) => ({
+const makeMeta = ({ baseUrl }: PrincipalContext, resourceType: string, path: string) => ({
   resourceType,
   location: `${baseUrl}${BASE_PATH}${path}`,
 });
 
-const resourceTypes = (ctx: PrincipalContext): z.input<typeof resourceTypeView>[] =>
+const listResourceTypes = (ctx: PrincipalContext): z.input<typeof resourceTypeView>[] =>
   RESOURCE_TYPES.map((each) => ({
     schemas: [RESOURCE_TYPE],
     ...each,
-    meta: metaAt(ctx, 'ResourceType', `/ResourceTypes/${each.id}`),
+    meta: makeMeta(ctx, 'ResourceType', `/ResourceTypes/${each.id}`),
   }));
 
-const schemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
+const listSchemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
   SCHEMAS.map((each) => ({
     schemas: [SCHEMA],
     ...each,
     attributes: each.attributes.map((attribute) => ({ ...attribute })),
-    meta: metaAt(ctx, 'Schema', `/Schemas/${each.id}`),
+    meta: makeMeta(ctx, 'Schema', `/Schemas/${each.id}`),
   }));
 
 const WHOLE_LIST = { startIndex: 1 };
@@ -114,7 +114,7 @@ export const discoveryEndpoints = [
         documentationUri: `${ctx.baseUrl}/docs`,
         ...CONFIGURATION,
         authenticationSchemes: [...CONFIGURATION.authenticationSchemes],
-        meta: metaAt(ctx, 'ServiceProviderConfig', '/ServiceProviderConfig'),
+        meta: makeMeta(ctx, 'ServiceProviderConfig', '/ServiceProviderConfig'),
       };
     },
   ),
@@ -132,7 +132,7 @@ export const discoveryEndpoints = [
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
-      return list(resourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE_LIST);
+      return makeListResponse(listResourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE_LIST);
     },
   ),
   endpoint(
@@ -147,7 +147,7 @@ export const discoveryEndpoints = [
       fails: [resourceTypeNotFound],
     },
     ({ ctx, params }) => {
-      const found = findById(resourceTypes(ctx), params.name);
+      const found = findById(listResourceTypes(ctx), params.name);
       if (!found) throw resourceTypeNotFound();
       return found;
     },
@@ -166,7 +166,7 @@ export const discoveryEndpoints = [
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
-      return list(schemas(ctx), { total: SCHEMAS.length }, WHOLE_LIST);
+      return makeListResponse(listSchemas(ctx), { total: SCHEMAS.length }, WHOLE_LIST);
     },
   ),
   endpoint(
@@ -181,7 +181,7 @@ export const discoveryEndpoints = [
       fails: [schemaNotFound],
     },
     ({ ctx, params }) => {
-      const found = findById(schemas(ctx), params.urn);
+      const found = findById(listSchemas(ctx), params.urn);
       if (!found) throw schemaNotFound();
       return found;
     },
@@ -208,7 +208,7 @@ export const discoveryEndpoints = [
         ...(await Promise.all(users.map((user) => viewUser(ctx, user)))),
         ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),
       ];
-      return list(
+      return makeListResponse(
         shown.map((each) => selectAttributes(each, asked)),
         { total },
         search,

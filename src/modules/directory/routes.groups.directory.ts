@@ -33,8 +33,14 @@ import {
 } from './failures.ts';
 import { groupBody, listQuery, patchBody, resourceQuery, searchBody } from './fields.ts';
 import { readGroup, readGroupPatch } from './input.ts';
-import { deleteGroup, getGroupWithMembers, makeGroup, reviseGroup, searchGroups } from './service.ts';
-import { groupView, list, listSchema, VERSIONED, viewGroup } from './views.ts';
+import {
+  changeDirectoryGroup,
+  createDirectoryGroup,
+  deleteGroup,
+  getGroupWithMembers,
+  searchGroups,
+} from './service.ts';
+import { groupView, listSchema, makeListResponse, VERSIONED, viewGroup } from './views.ts';
 
 const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
@@ -64,7 +70,7 @@ async function listGroupViews(ctx: PrincipalContext, asked: ListParameters) {
   const search = toSearch(asked);
   const found = await searchGroups(ctx, search, isWanted(asked, 'members'));
   const shown = await Promise.all(found.records.map((group) => viewGroup(ctx, group)));
-  return list(
+  return makeListResponse(
     shown.map((each) => selectAttributes(each, asked)),
     found,
     search,
@@ -135,7 +141,7 @@ export const directoryGroupEndpoints = [
       returns: created(groupView),
       fails: CHANGE_FAILURES,
     },
-    async ({ ctx, body }) => viewGroup(ctx, await makeGroup(ctx, readGroup(body))),
+    async ({ ctx, body }) => viewGroup(ctx, await createDirectoryGroup(ctx, readGroup(body))),
   ),
   endpoint(
     {
@@ -149,7 +155,7 @@ export const directoryGroupEndpoints = [
       body: groupBody,
       fails: [...CHANGE_FAILURES, groupNotFound, globalGroupReadOnly, concurrentChange],
     },
-    async ({ ctx, params, body }) => viewGroup(ctx, await reviseGroup(ctx, params.id, readGroup(body))),
+    async ({ ctx, params, body }) => viewGroup(ctx, await changeDirectoryGroup(ctx, params.id, readGroup(body))),
   ),
   endpoint(
     {
@@ -172,7 +178,7 @@ export const directoryGroupEndpoints = [
         readOnly,
       ],
     },
-    async ({ ctx, params, body }) => viewGroup(ctx, await reviseGroup(ctx, params.id, readGroupPatch(body))),
+    async ({ ctx, params, body }) => viewGroup(ctx, await changeDirectoryGroup(ctx, params.id, readGroupPatch(body))),
   ),
   endpoint(
     {

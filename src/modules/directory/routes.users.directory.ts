@@ -17,8 +17,8 @@ import { type ListParameters, readListParameters, selectAttributes, toSearch, ty
 import { invalidFilter, invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
 import { listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
 import { readUser, readUserPatch } from './input.ts';
-import { deleteUser, getUser, makeUser, reviseUser, searchUsers, USER_WRITES } from './service.ts';
-import { list, listSchema, userView, VERSIONED, viewUser } from './views.ts';
+import { changeDirectoryUser, createDirectoryUser, deleteUser, getUser, searchUsers, USER_WRITES } from './service.ts';
+import { listSchema, makeListResponse, userView, VERSIONED, viewUser } from './views.ts';
 
 const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
 
@@ -45,7 +45,7 @@ async function listUserViews(ctx: PrincipalContext, asked: ListParameters) {
   const search = toSearch(asked);
   const found = await searchUsers(ctx, search);
   const shown = await Promise.all(found.records.map((user) => viewUser(ctx, user)));
-  return list(
+  return makeListResponse(
     shown.map((each) => selectAttributes(each, asked)),
     found,
     search,
@@ -114,7 +114,7 @@ export const directoryUserEndpoints = [
       returns: created(userView),
       fails: [invalidSyntax, invalidValue, emailTaken, externalIdTaken, quotaExceeded],
     },
-    async ({ ctx, body }) => viewUser(ctx, await makeUser(ctx, readUser(body))),
+    async ({ ctx, body }) => viewUser(ctx, await createDirectoryUser(ctx, readUser(body))),
   ),
   endpoint(
     {
@@ -127,7 +127,7 @@ export const directoryUserEndpoints = [
       body: userBody,
       fails: [...CHANGE_FAILURES, invalidSyntax, invalidValue],
     },
-    async ({ ctx, params, body }) => viewUser(ctx, await reviseUser(ctx, params.id, readUser(body))),
+    async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUser(body))),
   ),
   endpoint(
     {
@@ -140,7 +140,7 @@ export const directoryUserEndpoints = [
       body: patchBody,
       fails: [...CHANGE_FAILURES, invalidSyntax, invalidValue, invalidPath, noTarget, readOnly],
     },
-    async ({ ctx, params, body }) => viewUser(ctx, await reviseUser(ctx, params.id, readUserPatch(body))),
+    async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUserPatch(body))),
   ),
   endpoint(
     {

@@ -1,6 +1,6 @@
 export type ResourceKind = 'User' | 'Group';
 
-export const SCHEMA_OF = {
+export const SCHEMA_BY_KIND = {
   User: 'urn:ietf:params:scim:schemas:core:2.0:User',
   Group: 'urn:ietf:params:scim:schemas:core:2.0:Group',
 } as const satisfies Record<ResourceKind, string>;
@@ -8,7 +8,7 @@ export const SCHEMA_OF = {
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
 /** The path of the resources of a kind, beneath that of SCIM. */
-export const PATH_OF = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
+export const PATH_BY_KIND = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
 
 /** Attributes of RFC 7643, in lower case, that directories send and this API does not keep. */
 const UNSTORED_ATTRIBUTES = {
@@ -17,22 +17,22 @@ const UNSTORED_ATTRIBUTES = {
   enterprise: 'employeenumber costcenter organization division department manager',
 };
 
-const saysName = (names: string, name: string): boolean => names.split(' ').includes(name);
+const hasName = (names: string, name: string): boolean => names.split(' ').includes(name);
 
 /** Whether a schema, if one is given, is the kind's own. */
-export const inSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
-  schema === undefined || schema.toLowerCase() === SCHEMA_OF[kind].toLowerCase();
+export const isInSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
+  schema === undefined || schema.toLowerCase() === SCHEMA_BY_KIND[kind].toLowerCase();
 
 /**
  * Whether an attribute is one of the RFC that this API does not store.
  * @param name in lower case
  */
 export const isUnstoredAttribute = (kind: ResourceKind, schema: string | undefined, name: string): boolean =>
-  inSchema(schema, kind)
-    ? saysName(UNSTORED_ATTRIBUTES[kind], name)
+  isInSchema(schema, kind)
+    ? hasName(UNSTORED_ATTRIBUTES[kind], name)
     : kind === 'User' &&
       schema?.toLowerCase() === ENTERPRISE.toLowerCase() &&
-      saysName(UNSTORED_ATTRIBUTES.enterprise, name);
+      hasName(UNSTORED_ATTRIBUTES.enterprise, name);
 
 /** An attribute as RFC 7643 (section 7) describes it. */
 interface AttributeDescription {
@@ -50,7 +50,7 @@ interface AttributeDescription {
   subAttributes?: AttributeDescription[];
 }
 
-const attribute = (
+const describeAttribute = (
   name: string,
   description: string,
   differs: Partial<AttributeDescription> = {},
@@ -69,71 +69,75 @@ const attribute = (
 
 const READ_ONLY = { mutability: 'readOnly' } as const;
 const IMMUTABLE = { mutability: 'immutable' } as const;
-const reference = (to: ResourceKind, description: string, differs: Partial<AttributeDescription>) =>
-  attribute('$ref', description, { type: 'reference', caseExact: true, referenceTypes: [to], ...differs });
+const describeReference = (to: ResourceKind, description: string, differs: Partial<AttributeDescription>) =>
+  describeAttribute('$ref', description, { type: 'reference', caseExact: true, referenceTypes: [to], ...differs });
 
-const EXTERNAL_ID = attribute('externalId', 'What the directory calls it. No two of the company have the same.', {
-  caseExact: true,
-  uniqueness: 'server',
-});
+const EXTERNAL_ID = describeAttribute(
+  'externalId',
+  'What the directory calls it. No two of the company have the same.',
+  {
+    caseExact: true,
+    uniqueness: 'server',
+  },
+);
 
 /** The schemas of users and groups, with the attributes that are kept, as `/Schemas` shows them. */
 export const SCHEMAS = [
   {
-    id: SCHEMA_OF.User,
+    id: SCHEMA_BY_KIND.User,
     name: 'User',
     description: 'A person who can sign in. Other attributes of RFC 7643 are taken and not kept.',
     attributes: [
-      attribute('userName', 'The email address.', { required: true, uniqueness: 'server' }),
+      describeAttribute('userName', 'The email address.', { required: true, uniqueness: 'server' }),
       EXTERNAL_ID,
-      attribute('displayName', 'The name. What is sent as `name` is it where this is not sent.'),
-      attribute('name', 'The name, again.', {
+      describeAttribute('displayName', 'The name. What is sent as `name` is it where this is not sent.'),
+      describeAttribute('name', 'The name, again.', {
         type: 'complex',
         subAttributes: [
-          attribute('formatted', 'The whole name.'),
-          attribute('givenName', 'Taken as a part of the name where the whole is not sent; not shown.'),
-          attribute('familyName', 'Taken as a part of the name where the whole is not sent; not shown.'),
+          describeAttribute('formatted', 'The whole name.'),
+          describeAttribute('givenName', 'Taken as a part of the name where the whole is not sent; not shown.'),
+          describeAttribute('familyName', 'Taken as a part of the name where the whole is not sent; not shown.'),
         ],
       }),
-      attribute('active', 'Whether the person can sign in. False ends all sessions.', { type: 'boolean' }),
-      attribute('emails', 'Always the user name alone.', {
+      describeAttribute('active', 'Whether the person can sign in. False ends all sessions.', { type: 'boolean' }),
+      describeAttribute('emails', 'Always the user name alone.', {
         type: 'complex',
         multiValued: true,
         ...READ_ONLY,
         subAttributes: [
-          attribute('value', 'The email address.', READ_ONLY),
-          attribute('type', 'Always `work`.', { ...READ_ONLY, canonicalValues: ['work'] }),
-          attribute('primary', 'Always true.', { type: 'boolean', ...READ_ONLY }),
+          describeAttribute('value', 'The email address.', READ_ONLY),
+          describeAttribute('type', 'Always `work`.', { ...READ_ONLY, canonicalValues: ['work'] }),
+          describeAttribute('primary', 'Always true.', { type: 'boolean', ...READ_ONLY }),
         ],
       }),
-      attribute('groups', 'The groups that the person is in.', {
+      describeAttribute('groups', 'The groups that the person is in.', {
         type: 'complex',
         multiValued: true,
         ...READ_ONLY,
         subAttributes: [
-          attribute('value', 'The id of the group.', { caseExact: true, ...READ_ONLY }),
-          reference('Group', 'The address of the group.', READ_ONLY),
-          attribute('display', 'The name of the group.', READ_ONLY),
-          attribute('type', 'Always `direct`.', { ...READ_ONLY, canonicalValues: ['direct'] }),
+          describeAttribute('value', 'The id of the group.', { caseExact: true, ...READ_ONLY }),
+          describeReference('Group', 'The address of the group.', READ_ONLY),
+          describeAttribute('display', 'The name of the group.', READ_ONLY),
+          describeAttribute('type', 'Always `direct`.', { ...READ_ONLY, canonicalValues: ['direct'] }),
         ],
       }),
     ],
   },
   {
-    id: SCHEMA_OF.Group,
+    id: SCHEMA_BY_KIND.Group,
     name: 'Group',
     description: 'A group of users. Those that every company is born with cannot be changed here.',
     attributes: [
-      attribute('displayName', 'The name.', { required: true, uniqueness: 'server' }),
+      describeAttribute('displayName', 'The name.', { required: true, uniqueness: 'server' }),
       EXTERNAL_ID,
-      attribute('members', 'The users who are in the group on the console.', {
+      describeAttribute('members', 'The users who are in the group on the console.', {
         type: 'complex',
         multiValued: true,
         subAttributes: [
-          attribute('value', 'The id of the user.', { caseExact: true, ...IMMUTABLE }),
-          reference('User', 'The address of the user.', IMMUTABLE),
-          attribute('display', 'The name of the user.', READ_ONLY),
-          attribute('type', 'Always `User`.', { ...IMMUTABLE, canonicalValues: ['User'] }),
+          describeAttribute('value', 'The id of the user.', { caseExact: true, ...IMMUTABLE }),
+          describeReference('User', 'The address of the user.', IMMUTABLE),
+          describeAttribute('display', 'The name of the user.', READ_ONLY),
+          describeAttribute('type', 'Always `User`.', { ...IMMUTABLE, canonicalValues: ['User'] }),
         ],
       }),
     ],
@@ -143,9 +147,9 @@ export const SCHEMAS = [
 export const RESOURCE_TYPES = (['User', 'Group'] as const).map((kind) => ({
   id: kind,
   name: kind,
-  endpoint: PATH_OF[kind],
-  description: SCHEMAS.find(({ id }) => id === SCHEMA_OF[kind])?.description as string,
-  schema: SCHEMA_OF[kind],
+  endpoint: PATH_BY_KIND[kind],
+  description: SCHEMAS.find(({ id }) => id === SCHEMA_BY_KIND[kind])?.description as string,
+  schema: SCHEMA_BY_KIND[kind],
 }));
 
 /** The maximum number of resources in one answer. */

@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import type { Action } from '../../permissions/actions.ts';
@@ -21,14 +21,14 @@ import {
   type UserChanges,
   type UserWithGroups,
 } from '../users/service.ts';
-import { elementFits } from './elements.ts';
+import { matchesFilter } from './elements.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
 import { type Filter, parseFilter, SyntaxProblem } from './grammar.ts';
 import {
+  chooseName,
   type GroupInput,
   type MemberStep,
-  nameFrom,
   type UserInput,
   type WholeGroup,
   type WholeUser,
@@ -89,7 +89,7 @@ export async function searchUsers(
   return listUsersWithGroups(ctx, {
     ...toPage(search),
     search: '',
-    by: orderOf(USER_ORDERS, search, anyKind),
+    by: chooseOrder(USER_ORDERS, search, anyKind),
     where: compileWhere(ctx, 'User', search, anyKind),
   });
 }
@@ -101,7 +101,7 @@ export async function searchGroups(
   withMembers: boolean,
   anyKind = false,
 ): Promise<ResourcePage<DirectoryGroup>> {
-  const page = { ...toPage(search), by: orderOf(GROUP_ORDERS, search, anyKind) };
+  const page = { ...toPage(search), by: chooseOrder(GROUP_ORDERS, search, anyKind) };
   const { total, records } = await listGroupsWhere(ctx, compileWhere(ctx, 'Group', search, anyKind), page);
   if (!withMembers || records.length === 0)
     return { total, records: records.map((group) => ({ group, members: null })) };
@@ -132,7 +132,7 @@ const toPage = ({ startIndex, count, descending }: Search) => ({
   descending,
 });
 
-function orderOf<O extends Readonly<Record<string, string>>>(orders: O, { sortBy }: Search, anyKind: boolean) {
+function chooseOrder<O extends Readonly<Record<string, string>>>(orders: O, { sortBy }: Search, anyKind: boolean) {
   if (sortBy === undefined) return 'created_at';
   const name = sortBy.toLowerCase();
   if (Object.hasOwn(orders, name)) return orders[name] as O[keyof O];
@@ -142,7 +142,7 @@ function orderOf<O extends Readonly<Record<string, string>>>(orders: O, { sortBy
 
 function compileWhere(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
   if (filter === undefined || filter.trim() === '') return undefined;
-  const hidden = { users: deniedEverywhere(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
+  const hidden = { users: findDeniedEverywhere(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
   return compileFilter(toFilter(filter), kind, hidden, anyKind);
 }
 
@@ -158,9 +158,9 @@ function toFilter(text: string): Filter {
 export const getUser = (ctx: PrincipalContext, id: string): Promise<UserWithGroups> => findUserWithGroups(ctx, id);
 
 /** Creates a user without a password, who is active unless the directory says otherwise. */
-export async function makeUser(ctx: PrincipalContext, input: WholeUser): Promise<UserWithGroups> {
+export async function createDirectoryUser(ctx: PrincipalContext, input: WholeUser): Promise<UserWithGroups> {
   const { userName: email, externalId, active: isActive } = input;
-  const user = await provisionUser(ctx, { email, name: nameFrom(input), externalId, isActive });
+  const user = await provisionUser(ctx, { email, name: chooseName(input), externalId, isActive });
   return { ...user, groups: [] };
 }
 
@@ -168,11 +168,15 @@ export async function makeUser(ctx: PrincipalContext, input: WholeUser): Promise
 export const USER_WRITES = ['users:update', 'users:activate', 'users:deactivate'] as const;
 
 /** Changes the values of a user that differ from the present ones; writes nothing where none does. */
-export async function reviseUser(ctx: PrincipalContext, id: string, input: UserInput): Promise<UserWithGroups> {
+export async function changeDirectoryUser(
+  ctx: PrincipalContext,
+  id: string,
+  input: UserInput,
+): Promise<UserWithGroups> {
   const user = await requireChangeableUser(ctx, id);
   const wanted: UserChanges = {
     email: input.userName,
-    name: nameFrom(input, user.name),
+    name: chooseName(input, user.name),
     externalId: input.externalId,
     isActive: input.active,
   };
@@ -215,11 +219,11 @@ export async function getGroupWithMembers(
 }
 
 /** Creates a group with these members and without any permissions. */
-export async function makeGroup(
+export async function createDirectoryGroup(
   ctx: PrincipalContext,
   { displayName, externalId, members }: WholeGroup,
 ): Promise<DirectoryGroup> {
-  const userIds = [...membersAfter([], members)];
+  const userIds = [...computeMembers([], members)];
   const { id } = await createGroup(ctx, {
     name: displayName,
     description: '',
@@ -232,7 +236,7 @@ export async function makeGroup(
 }
 
 /** Changes the values of a group that differ from the present ones; writes nothing where none does. */
-export async function reviseGroup(
+export async function changeDirectoryGroup(
   ctx: PrincipalContext,
   id: string,
   { displayName, externalId, members: steps }: GroupInput,
@@ -244,7 +248,7 @@ export async function reviseGroup(
     return {
       ...(displayName !== undefined && { name: displayName }),
       ...(externalId !== undefined && { externalId }),
-      ...(steps.length > 0 && { userIds: membersAfter(members, steps) }),
+      ...(steps.length > 0 && { userIds: computeMembers(members, steps) }),
     };
   });
   recordMembers(ctx, 'groups:update', [...collectIds(before).symmetricDifference(collectIds(changed.members))]);
@@ -266,7 +270,7 @@ const toWriteResult = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
 });
 
 /** The ids of the members after all steps, one after the other. */
-function membersAfter(present: readonly { id: string; name: string }[], steps: readonly MemberStep[]): Set<string> {
+function computeMembers(present: readonly { id: string; name: string }[], steps: readonly MemberStep[]): Set<string> {
   const names = new Map(present.map(({ id, name }) => [id, name]));
   let ids = new Set(names.keys());
   for (const step of steps) {
@@ -282,7 +286,7 @@ function membersAfter(present: readonly { id: string; name: string }[], steps: r
         break;
       case 'removeWhere':
         for (const id of ids) {
-          if (elementFits(step.filter, { value: id, display: names.get(id) ?? null, type: 'User' })) ids.delete(id);
+          if (matchesFilter(step.filter, { value: id, display: names.get(id) ?? null, type: 'User' })) ids.delete(id);
         }
     }
   }

@@ -4,7 +4,7 @@ import { BASE_PATH, getMeta } from '../../http/surfaces/directory.ts';
 import { computeVersion } from '../../http/versions.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import type { UserWithGroups } from '../users/service.ts';
-import { PATH_OF, type ResourceKind, SCHEMA_OF } from './schemas.ts';
+import { PATH_BY_KIND, type ResourceKind, SCHEMA_BY_KIND } from './schemas.ts';
 import type { DirectoryGroup, ResourcePage, Search } from './service.ts';
 
 const text = z.string();
@@ -21,7 +21,7 @@ const meta = (kind: ResourceKind) =>
 /** The schema of a resource in answers: all attributes but the id may be left out, as a request may not ask for them. */
 const resource = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape) =>
   z.object({ ...z.object(shape).partial().shape, meta: meta(kind).partial().optional() }).extend({
-    schemas: z.array(z.literal(SCHEMA_OF[kind])),
+    schemas: z.array(z.literal(SCHEMA_BY_KIND[kind])),
     id: text,
     externalId: text.optional().meta({ description: 'What the directory calls it.' }),
   });
@@ -51,9 +51,9 @@ interface Addressed {
 }
 
 const makeAddress = ({ baseUrl }: Addressed, kind: ResourceKind, id: string): string =>
-  `${baseUrl}${BASE_PATH}${PATH_OF[kind]}/${id}`;
+  `${baseUrl}${BASE_PATH}${PATH_BY_KIND[kind]}/${id}`;
 
-const metaFor = (
+const makeMeta = (
   at: Addressed,
   kind: ResourceKind,
   { id, createdAt, changedAt }: { id: string; createdAt: number; changedAt: number },
@@ -66,11 +66,11 @@ const metaFor = (
 /** The version of a resource: its own `meta.version`, whatever attributes the request asks for. */
 export const VERSIONED = { ...versioned(), readVersion: (shown: object) => getMeta(shown).version };
 
-const versionFor = (shown: object): Promise<string> => computeVersion(shown, versioned());
+const makeVersion = (shown: object): Promise<string> => computeVersion(shown, versioned());
 
 export async function viewUser(at: Addressed, user: UserWithGroups): Promise<UserShown> {
   const shown = {
-    schemas: [SCHEMA_OF.User],
+    schemas: [SCHEMA_BY_KIND.User],
     id: user.id,
     ...(user.externalId !== null && { externalId: user.externalId }),
     userName: user.email,
@@ -84,15 +84,15 @@ export async function viewUser(at: Addressed, user: UserWithGroups): Promise<Use
       display: name,
       type: 'direct' as const,
     })),
-    meta: { resourceType: 'User' as const, ...metaFor(at, 'User', { ...user, changedAt: user.updatedAt }) },
+    meta: { resourceType: 'User' as const, ...makeMeta(at, 'User', { ...user, changedAt: user.updatedAt }) },
   };
-  return { ...shown, meta: { ...shown.meta, version: await versionFor(shown) } };
+  return { ...shown, meta: { ...shown.meta, version: await makeVersion(shown) } };
 }
 
 export async function viewGroup(at: Addressed, { group, members }: DirectoryGroup): Promise<GroupShown> {
   const changedAt = Math.max(group.updatedAt, group.membersChangedAt ?? 0);
   const shown = {
-    schemas: [SCHEMA_OF.Group],
+    schemas: [SCHEMA_BY_KIND.Group],
     id: group.id,
     ...(group.externalId !== null && { externalId: group.externalId }),
     displayName: group.name,
@@ -104,28 +104,28 @@ export async function viewGroup(at: Addressed, { group, members }: DirectoryGrou
         type: 'User' as const,
       })),
     }),
-    meta: { resourceType: 'Group' as const, ...metaFor(at, 'Group', { ...group, changedAt }) },
+    meta: { resourceType: 'Group' as const, ...makeMeta(at, 'Group', { ...group, changedAt }) },
   };
-  return members ? { ...shown, meta: { ...shown.meta, version: await versionFor(shown) } } : shown;
+  return members ? { ...shown, meta: { ...shown.meta, version: await makeVersion(shown) } } : shown;
 }
 
-const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
+const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
 export const listSchema = <S extends z.ZodType>(record: S) =>
   z.object({
-    schemas: z.array(z.literal(LIST)),
+    schemas: z.array(z.literal(LIST_SCHEMA)),
     totalResults: z.int().meta({ description: 'How many there are, on all pages.' }),
     startIndex: z.int(),
     itemsPerPage: z.int(),
     Resources: z.array(record),
   });
 
-export const list = <V>(
+export const makeListResponse = <V>(
   resources: V[],
   { total }: Pick<ResourcePage<V>, 'total'>,
   { startIndex }: Pick<Search, 'startIndex'>,
 ) => ({
-  schemas: [LIST] as (typeof LIST)[],
+  schemas: [LIST_SCHEMA] as (typeof LIST_SCHEMA)[],
   totalResults: total,
   startIndex,
   itemsPerPage: resources.length,

@@ -8,7 +8,7 @@ import type { Branding } from '../../presentation/branding.ts';
 import type { EmbedTerms } from '../../sharing/terms.ts';
 import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { embedKey, type KeyName, rememberKey } from './key.ts';
+import { getEmbedKey, type KeyName, rememberKey } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 
 const ISSUER = 'data-console-api';
@@ -78,7 +78,7 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
   const { companyId, target, terms, allowedOrigins, allowDownloads, viewer, theme, locale } = claims;
   const { rotations } = claims.signedWith;
-  const key = await embedKey(secret, { companyId, rotations });
+  const key = await getEmbedKey(secret, { companyId, rotations });
   const payload: Omit<Payload, 'iat' | 'exp'> = {
     jti: claims.id,
     com: companyId,
@@ -113,7 +113,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
     const { version, name } = parseKeyId(token);
     const secret = findSecret(ctx.config.EMBED_SECRETS, version);
     if (secret === undefined) throw invalidToken();
-    const key = await embedKey(secret, name);
+    const key = await getEmbedKey(secret, name);
     const { payload } = await verifyJwt<Payload>(token, key, {
       algorithms: [ALGORITHM],
       issuer: ISSUER,
@@ -125,12 +125,12 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
     rememberKey(secret, name, key);
     return { claims: toClaims(payload), expired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
-    throw asInvalidToken(error);
+    throw toInvalidToken(error);
   }
 }
 
 /** Returns the error to throw for one of reading or verifying a token: a token that is wrong is invalid. */
-export const asInvalidToken = (error: unknown): unknown =>
+export const toInvalidToken = (error: unknown): unknown =>
   error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
 /** The key that a token claims to be signed with, and its version of the master secret. */

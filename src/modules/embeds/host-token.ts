@@ -10,14 +10,14 @@ import { parseLocale } from '../../texts/locales.ts';
 import {
   ALGORITHM,
   AUDIENCE,
-  asInvalidToken,
   type EmbedClaims,
   MAX_LIFETIME_SECONDS,
   MAX_TOKEN_LENGTH,
+  toInvalidToken,
 } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
-import { companyOfKey, type SigningKey, verifyingKey } from './signing-keys.ts';
-import { targetOfTokenId } from './token-id.ts';
+import { importVerifyingKey, parseCompanyId, type SigningKey } from './signing-keys.ts';
+import { parseTarget } from './token-id.ts';
 
 /** The most that a host's token may last from now on, and that its clock may be ahead of ours. Seconds. */
 const MAX_SECONDS = 24 * 60 * 60;
@@ -36,7 +36,7 @@ const hostClaims = z
       .string()
       .min(1)
       .max(MAX_ID_LENGTH)
-      .refine((id) => targetOfTokenId(id) === undefined)
+      .refine((id) => parseTarget(id) === undefined)
       .optional(),
     dashboard_id: targetId,
     visualization_id: targetId,
@@ -65,7 +65,7 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
   const { header, claims } = readJwtOrReject(token);
   const keyId = header.kid as unknown;
-  const companyId = typeof keyId === 'string' ? companyOfKey(keyId) : undefined;
+  const companyId = typeof keyId === 'string' ? parseCompanyId(keyId) : undefined;
   if (typeof keyId !== 'string' || companyId === undefined) return undefined;
   const parsed = hostClaims.safeParse(claims);
   if (!parsed.success) throw invalidToken();
@@ -108,7 +108,7 @@ export async function verifyHostToken(
   if (!key) throw invalidToken();
   const now = ctx.now();
   try {
-    await verifyJwt(token, await verifyingKey(ctx, key), {
+    await verifyJwt(token, await importVerifyingKey(ctx, key), {
       algorithms: [ALGORITHM],
       audience: AUDIENCE,
       currentDate: new Date(now),
@@ -116,7 +116,7 @@ export async function verifyHostToken(
     });
   } catch (error) {
     if (error instanceof errors.JWTExpired) return { expired: true };
-    throw asInvalidToken(error);
+    throw toInvalidToken(error);
   }
   const { issuedAt, expiresAt } = claims;
   // Revocations are kept for as long as a token of ours can live.
@@ -131,6 +131,6 @@ function readJwtOrReject(token: string): ReturnType<typeof readJwt> {
   try {
     return readJwt(token);
   } catch (error) {
-    throw asInvalidToken(error);
+    throw toInvalidToken(error);
   }
 }

@@ -18,7 +18,7 @@ const formatKeyName = (secret: string, { companyId, rotations }: KeyName): strin
  * Returns the HMAC key of a company, derived from a master secret and the number of rotations: signatures are checked without
  * reading the database, and no two companies share a key.
  */
-export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey> {
+export async function getEmbedKey(secret: string, key: KeyName): Promise<CryptoKey> {
   const known = derivedKeys.get(formatKeyName(secret, key));
   return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }

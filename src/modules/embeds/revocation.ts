@@ -1,4 +1,4 @@
-import { deniedIds } from '../../access/denials.ts';
+import { listDeniedIds } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
@@ -13,7 +13,7 @@ import { prepareShareEvent } from '../share-activity/service.ts';
 import { getVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
 import { deleteRevocationsBefore, deleteTargetRevocations, upsertRevocation } from './store.ts';
-import { getTokenIdRange, targetOfTokenId } from './token-id.ts';
+import { getTokenIdRange, parseTarget } from './token-id.ts';
 
 /** The tokens that are revoked: one, all that show one target, or all of a viewer. */
 export type Revocation =
@@ -24,7 +24,7 @@ export type Revocation =
 /** The maximum number of tokens and viewers that a company may revoke one by one, within a year. */
 const MAX_REVOCATIONS = 10_000;
 
-const subjects = {
+const SUBJECTS = {
   all: 'all',
   token: (id: string) => `token:${id}`,
   target: ({ type, id }: EmbedClaims['target']) => `${type}:${id}`,
@@ -33,10 +33,10 @@ const subjects = {
 
 /** The subjects of all revocations that cover a token. */
 export const listSubjects = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
-  subjects.all,
-  subjects.token(id),
-  subjects.target(target),
-  ...(viewer ? [subjects.viewer(viewer.id)] : []),
+  SUBJECTS.all,
+  SUBJECTS.token(id),
+  SUBJECTS.target(target),
+  ...(viewer ? [SUBJECTS.viewer(viewer.id)] : []),
 ];
 
 /** Revokes the company's tokens that were issued before this moment, from the next request on. */
@@ -65,7 +65,7 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
 }
 
 const formatSubject = (revocation: Revocation): string =>
-  revocation.by === 'target' ? subjects.target(revocation) : subjects[revocation.by](revocation.id);
+  revocation.by === 'target' ? SUBJECTS.target(revocation) : SUBJECTS[revocation.by](revocation.id);
 
 /**
  * Statements that revoke all embed tokens of a company issued until `now` (ms), whoever signed them. Older revocations say
@@ -73,7 +73,7 @@ const formatSubject = (revocation: Revocation): string =>
  */
 export const revokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
   superseded: deleteTargetRevocations(db, companyId, ALL_SUBJECTS, now),
-  revoked: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
+  revoked: upsertRevocation(db, { companyId, subject: SUBJECTS.all, revokedAt: now }, null),
 });
 
 /** The bounds of a range that contains all subjects. */
@@ -82,7 +82,7 @@ const ALL_SUBJECTS = { from: '', to: '~' };
 /** The subjects between which those of single tokens of a target stand. */
 function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to: string } {
   const { from, to } = getTokenIdRange(target);
-  return { from: subjects.token(from), to: subjects.token(to) };
+  return { from: SUBJECTS.token(from), to: SUBJECTS.token(to) };
 }
 
 /**
@@ -95,7 +95,7 @@ async function requireRevocableTarget(
   revocation: Revocation,
 ): Promise<EmbedClaims['target'] | undefined> {
   const target =
-    revocation.by === 'token' ? targetOfTokenId(revocation.id) : revocation.by === 'target' ? revocation : undefined;
+    revocation.by === 'token' ? parseTarget(revocation.id) : revocation.by === 'target' ? revocation : undefined;
   if (target === undefined) {
     requireSharingEverything(ctx);
     requireDeniedNowhere(ctx, SHARE_ACTIONS);
@@ -119,7 +119,7 @@ export function requireSharingEverything({ actor }: PrincipalContext): void {
  * one of them.
  */
 export function requireDeniedNowhere({ actor }: PrincipalContext, actions: readonly Action[]): void {
-  const denied = actions.find((action) => !isNothingDenied(deniedIds(actor, [action])));
+  const denied = actions.find((action) => !isNothingDenied(listDeniedIds(actor, [action])));
   if (denied) throw accessDenied(denied);
 }
 

@@ -20,7 +20,7 @@ import {
   sharedItemView,
   viewSharedItem,
 } from '../viewing/service.ts';
-import { type EmbedViewer, embedOptions, executeEmbed, makeEmbedRules, type OpenedEmbed } from './token.ts';
+import { type EmbedViewer, executeEmbed, makeEmbedRules, type OpenedEmbed, readEmbedOptions } from './token.ts';
 
 const dashboardEndpoint = endpointFor<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
 const visualizationEndpoint = endpointFor<Principal, EmbedViewer>();
@@ -78,7 +78,7 @@ export const publicEmbedEndpoints = [
       returns: ok(optionsView),
       fails: [...tokenFailures, ...optionFailures],
     },
-    ({ ctx, params, query }) => embedOptions(ctx, params.filter_slug, query.search),
+    ({ ctx, params, query }) => readEmbedOptions(ctx, params.filter_slug, query.search),
   ),
   dashboardEndpoint(
     {

@@ -11,7 +11,7 @@ import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
 import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { type Revocation, revokeEmbeds } from './revocation.ts';
-import { generateEmbed, itemToEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
+import { generateEmbed, type NewEmbed, readItemToEmbed, rotateEmbedKey } from './service.ts';
 
 const MIN_SECONDS = 60;
 const DEFAULT_SECONDS = 3600;
@@ -82,7 +82,7 @@ export const embedEndpoints = [
       description: 'The token shows the dashboard on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
-      checkBeforeReplay: (ctx, { id = '' }) => itemToEmbed(ctx, 'dashboard', id),
+      checkBeforeReplay: (ctx, { id = '' }) => readItemToEmbed(ctx, 'dashboard', id),
       returns: created(embedView),
       fails: [dashboardNotFound, concurrentChange],
     },
@@ -98,7 +98,7 @@ export const embedEndpoints = [
       description: 'The token shows the visualization on another site, to anyone who holds it.',
       body: newEmbed,
       exactNumbers: true,
-      checkBeforeReplay: (ctx, { id = '' }) => itemToEmbed(ctx, 'visualization', id),
+      checkBeforeReplay: (ctx, { id = '' }) => readItemToEmbed(ctx, 'visualization', id),
       returns: created(embedView),
       fails: [visualizationNotFound, concurrentChange],
     },

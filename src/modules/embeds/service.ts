@@ -21,7 +21,7 @@ import {
   SHARE_ACTIONS,
 } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
-import { tokenIdFor } from './token-id.ts';
+import { makeTokenId } from './token-id.ts';
 
 export { purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
@@ -53,7 +53,7 @@ export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: strin
 }
 
 /** Returns the dashboard or visualization that a token is to show. @throws unless the caller may share all of it */
-export async function itemToEmbed(ctx: PrincipalContext, type: TargetType, id: string): Promise<SharedItem> {
+export async function readItemToEmbed(ctx: PrincipalContext, type: TargetType, id: string): Promise<SharedItem> {
   const item = await loadSharedItem(ctx, type, id);
   requireSharingOf(ctx, item);
   return item;
@@ -70,16 +70,16 @@ async function tryGenerateEmbed(
   wanted: NewEmbed,
 ): Promise<Embed | undefined> {
   const { companyId } = ctx.actor;
-  const item = await itemToEmbed(ctx, type, id);
-  const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
+  const item = await readItemToEmbed(ctx, type, id);
+  const terms = { ...wanted.terms, fixed: toText(wanted.terms.fixed) };
   const viewer = wanted.viewer && {
     id: wanted.viewer.id,
-    attributes: asText(wanted.viewer.attributes) as ViewerAttributes,
+    attributes: toText(wanted.viewer.attributes) as ViewerAttributes,
   };
   const problems = embedProblems(listInputs(item), terms);
   if (problems.length > 0) throw invalid(problems);
   const target = { type, id };
-  const tokenId = tokenIdFor(target, ctx.newId());
+  const tokenId = makeTokenId(target, ctx.newId());
   const {
     key: [key],
     revoked: [revoked],
@@ -151,7 +151,7 @@ const chooseLonger = (fixed: object, attributes: object): string =>
   JSON.stringify(attributes).length > JSON.stringify(fixed).length ? 'viewer.attributes' : 'fixed_params';
 
 /** A number that a double cannot hold is sent as text, which every kind that takes numbers accepts. */
-function asText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function toText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = (value: unknown): unknown => {
     if (value instanceof ExactNumber) return value.digits;
     return Array.isArray(value) ? value.map(text) : value;

@@ -25,7 +25,7 @@ const MAX_KEYS = 2;
 const KEY_ID = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
 /** The company of a signing key, by the key's id; undefined where that is not the id of one. */
-export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
+export const parseCompanyId = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
 
 /**
  * The actions that a signing key allows its holder, who can show any dashboard or visualization to anybody. A user who is
@@ -46,7 +46,7 @@ export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: Si
   const { companyId } = ctx.actor;
   const id = `${companyId}-${ctx.newId()}`;
   const secret = newSecretToken();
-  const encryptedSecret = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
+  const encryptedSecret = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, makeSecretContext(id));
   const key: SigningKey = { id, companyId, encryptedSecret, createdAt: ctx.now() };
   const event = prepareShareEvent(ctx, { type: 'embed.signing_key_created', details: { signing_key_id: id } });
   const { made, told } = await commit(ctx.db, {
@@ -84,10 +84,10 @@ export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promi
 const importedKeys = new RecentlyUsed<string, CryptoKey>(1000);
 
 /** The key itself, for checking its signatures: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
-export async function verifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
+export async function importVerifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
   const known = importedKeys.get(encryptedSecret);
   if (known) return known;
-  const text = await decrypt(ctx.config.ENCRYPTION_KEYS, encryptedSecret, secretContext(id));
+  const text = await decrypt(ctx.config.ENCRYPTION_KEYS, encryptedSecret, makeSecretContext(id));
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify']);
   importedKeys.set(encryptedSecret, key);
@@ -95,18 +95,18 @@ export async function verifyingKey(ctx: Context, { id, encryptedSecret }: Signin
 }
 
 /** The number of secrets that are encrypted again at once. */
-const BATCH = 500;
+const REENCRYPTION_BATCH_SIZE = 500;
 
 /** Encrypts secrets under the newest key. For the scheduled run. @returns how many */
 export async function reencryptSigningSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await selectSigningKeysUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
+  const outdated = await selectSigningKeysUnderOlderKey(ctx.db, newestPrefix(keys), REENCRYPTION_BATCH_SIZE);
   const secrets = await Promise.all(
-    outdated.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, secretContext(id))),
+    outdated.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, makeSecretContext(id))),
   );
   const replaced = outdated.map((old, index) => replaceSigningSecret(ctx.db, old, secrets[index] as string));
   if (replaced.length > 0) await commit(ctx.db, { replaced });
   return replaced.length;
 }
 
-const secretContext = (keyId: string) => `embed-signing-key:${keyId}`;
+const makeSecretContext = (keyId: string) => `embed-signing-key:${keyId}`;

@@ -6,7 +6,7 @@ export interface EmbedTarget {
   id: string;
 }
 
-const LETTERS = { dashboard: 'd', visualization: 'v' } as const;
+const TARGET_LETTERS = { dashboard: 'd', visualization: 'v' } as const;
 const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
 /**
@@ -14,13 +14,13 @@ const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
  * revoke the token.
  * @param id one that was never used
  */
-export const tokenIdFor = (target: EmbedTarget, id: string): string => `${makePrefix(target)}-${id}`;
+export const makeTokenId = (target: EmbedTarget, id: string): string => `${makePrefix(target)}-${id}`;
 
-/** Reads the target from a token's id; undefined where the id is not one of `tokenIdFor`. */
-export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
+/** Reads the target from a token's id; undefined where the id is not one of `makeTokenId`. */
+export function parseTarget(tokenId: string): EmbedTarget | undefined {
   const { letter, target: id = '' } = TOKEN_ID.exec(tokenId)?.groups ?? {};
   if (letter === undefined) return undefined;
-  return { type: letter === LETTERS.dashboard ? 'dashboard' : 'visualization', id };
+  return { type: letter === TARGET_LETTERS.dashboard ? 'dashboard' : 'visualization', id };
 }
 
 /** The bounds of a range of token ids that contains exactly the tokens of this target. */
@@ -29,4 +29,4 @@ export function getTokenIdRange(target: EmbedTarget): { from: string; to: string
   return { from: `${makePrefix(target)}-`, to: `${makePrefix(target)}.` };
 }
 
-const makePrefix = ({ type, id }: EmbedTarget): string => `${LETTERS[type]}-${id}`;
+const makePrefix = ({ type, id }: EmbedTarget): string => `${TARGET_LETTERS[type]}-${id}`;

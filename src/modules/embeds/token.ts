@@ -12,7 +12,7 @@ import type { TargetType } from '../../sharing/share-event.ts';
 import { embedProblems } from '../../sharing/terms.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
-import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
+import { findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
   type ExecutionQuery,
@@ -140,7 +140,7 @@ export const makeEmbedRules = ({ claims, item }: OpenedEmbed): ViewerRules =>
     downloads: [claims.allowDownloads],
   });
 
-export const embedOptions = (
+export const readEmbedOptions = (
   ctx: Context<EmbedViewer<SharedItem & { type: 'dashboard' }>>,
   slug: string,
   search: string,
@@ -194,7 +194,7 @@ async function recordRefusals<T>(ctx: Context, claims: EmbedClaims, work: () => 
   try {
     return await work();
   } catch (error) {
-    const reason = refusalReason(error);
+    const reason = findRefusalReason(error);
     if (reason !== undefined) {
       recordEvent(ctx, 'embed.denied', claims, { reason }, invalidToken.matches(error) ? claims.id : undefined);
     }

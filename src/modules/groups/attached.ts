@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { deniedBy } from '../../permissions/denials.ts';
 import { findHiddenPolicies } from '../policies/service.ts';
@@ -6,12 +6,12 @@ import type { DeniedMembers, GroupWithCounts } from './store.ts';
 
 /** The members of groups whom the organization API hides from the caller. */
 export const findDeniedMembers = ({ actor }: PrincipalContext): DeniedMembers => ({
-  user: deniedEverywhere(actor, 'organization_user'),
-  service_account: deniedEverywhere(actor, 'service_account'),
+  user: findDeniedEverywhere(actor, 'organization_user'),
+  service_account: findDeniedEverywhere(actor, 'service_account'),
 });
 
 /** Groups without those of their policies and permissions that the caller is denied. */
-export async function withVisibleAttachments(
+export async function hideAttachments(
   ctx: PrincipalContext,
   groups: readonly GroupWithCounts[],
 ): Promise<GroupWithCounts[]> {
@@ -19,7 +19,7 @@ export async function withVisibleAttachments(
     ctx,
     groups.flatMap(({ policyIds }) => policyIds),
   );
-  const isHiddenPermission = deniedBy(deniedEverywhere(ctx.actor, 'permission'));
+  const isHiddenPermission = deniedBy(findDeniedEverywhere(ctx.actor, 'permission'));
   return groups.map((group) => ({
     ...group,
     policyIds: group.policyIds.filter((id) => !hidden.has(id)),
@@ -28,7 +28,7 @@ export async function withVisibleAttachments(
 }
 
 /** A group as the caller may see it. */
-export async function asVisible(ctx: PrincipalContext, group: GroupWithCounts): Promise<GroupWithCounts> {
-  const [visible] = await withVisibleAttachments(ctx, [group]);
+export async function hideGroupParts(ctx: PrincipalContext, group: GroupWithCounts): Promise<GroupWithCounts> {
+  const [visible] = await hideAttachments(ctx, [group]);
   return visible as GroupWithCounts;
 }

@@ -1,10 +1,10 @@
-import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { managedPolicyById } from '../../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
-import { isHiddenPolicy, ownPolicy, policyNotFound, selectPolicy } from '../policies/service.ts';
+import { isHiddenPolicy, policyNotFound, selectPolicy, toOwnPolicy } from '../policies/service.ts';
 import { groupNotFound, policyNotAttached } from './failures.ts';
 import { attachPolicy, detachPolicy, selectAttachment, selectGroup } from './store.ts';
 
@@ -14,9 +14,9 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   const { group, document } = await readGroupAndPolicy(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotFound('policy_id');
-  requireMayGrant(ctx.actor, grantsOfPolicy(companyId, groupId, policyId, document));
+  requireMayGrant(ctx.actor, listPolicyGrants(companyId, groupId, policyId, document));
   const of = { companyId, groupId, policyId };
-  const { attachments } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { attachments } = await commitAccess(ctx, affectEverybody(companyId), {
     attached: attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
     attachments: selectAttachment(ctx.db, companyId, groupId, policyId),
   });
@@ -32,8 +32,8 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   const { group, document } = await readGroupAndPolicy(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotAttached();
-  requireMayGrant(ctx.actor, toGrantsOfDenials(grantsOfPolicy(companyId, groupId, policyId, document)));
-  const { detached } = await commitAccess(ctx, everybodyIn(companyId), {
+  requireMayGrant(ctx.actor, toGrantsOfDenials(listPolicyGrants(companyId, groupId, policyId, document)));
+  const { detached } = await commitAccess(ctx, affectEverybody(companyId), {
     detached: detachPolicy(ctx.db, companyId, groupId, policyId),
   });
   if (detached.length === 0) throw policyNotAttached();
@@ -48,11 +48,11 @@ async function readGroupAndPolicy(ctx: PrincipalContext, groupId: string, policy
     group: selectGroup(ctx.db, companyId, groupId),
     own: selectPolicy(ctx.db, companyId, policyId),
   });
-  const policy = own ? ownPolicy(own) : managedPolicyById(policyId);
+  const policy = own ? toOwnPolicy(own) : managedPolicyById(policyId);
   return { group, document: policy && !isHiddenPolicy(ctx, policy.arn) ? policy.document : undefined };
 }
 
-const grantsOfPolicy = (companyId: string, groupId: string, id: string, document: PolicyDocument) => ({
+const listPolicyGrants = (companyId: string, groupId: string, id: string, document: PolicyDocument) => ({
   companyId,
   groups: [{ id: groupId, policies: [{ id, document }], roles: [], permissions: [] }],
 });

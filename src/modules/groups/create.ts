@@ -4,7 +4,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { insertGroup, insertGroupPermissions } from './permission-store.ts';
 import { requireAllFound } from './permissions.ts';
-import { type GroupInput, type GroupWithCounts, NAMES_ARE_UNIQUE, newGroup } from './service.ts';
+import { type GroupInput, type GroupWithCounts, makeGroup, NAMES_ARE_UNIQUE } from './service.ts';
 import type { Group } from './store.ts';
 import { enterUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
 
@@ -23,7 +23,7 @@ export async function createGroup(
   }: GroupInput & { permissionIds?: string[]; userIds?: string[]; isUniqueInAnyCase?: boolean },
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const record = newGroup(ctx, companyId, input);
+  const record = makeGroup(ctx, companyId, input);
   const { id, roles } = record;
   const ids = [...new Set(permissionIds)];
   const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);

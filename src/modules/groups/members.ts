@@ -1,8 +1,8 @@
-import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
-import { deniedEverywhere, isDenied } from '../../access/denials.ts';
+import { affectEverybody, affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { findDeniedEverywhere, isDenied } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
-import { accessSources, grantReads } from '../../access/sources.ts';
+import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { accountNotFound, selectAccount } from '../accounts/service.ts';
@@ -22,26 +22,26 @@ export type Member = Pick<GroupBinding, 'principalType' | 'principalId' | 'accou
  */
 export async function addMember(ctx: PrincipalContext, groupId: string, member: Member): Promise<GroupBinding> {
   const { companyId } = ctx.actor;
-  await requireBindable(ctx, groupId, member);
+  await requireCanBeBound(ctx, groupId, member);
   if (!isUnrestricted(ctx.actor.access)) {
-    const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
-    requireMayGrant(ctx.actor, accessSources(companyId, false, found));
+    const found = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
+    requireMayGrant(ctx.actor, toAccessSources(companyId, false, found));
   }
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
   const { inserted } = await commitAccess(
     ctx,
-    onlyPrincipals(companyId, member.principalId),
+    affectPrincipals(companyId, member.principalId),
     { inserted: statement },
     { 'group_bindings.group_id': bindingExists },
   );
   if (inserted.length > 0) return record;
   // One of them was deleted in between: say which.
-  await requireBindable(ctx, groupId, member);
+  await requireCanBeBound(ctx, groupId, member);
   throw groupNotFound();
 }
 
 /** Throws unless group, principal and account exist and may be bound together; reads them in one batch. */
-async function requireBindable(ctx: PrincipalContext, groupId: string, member: Member): Promise<void> {
+async function requireCanBeBound(ctx: PrincipalContext, groupId: string, member: Member): Promise<void> {
   const { companyId } = ctx.actor;
   const { principalId, accountId } = member;
   const {
@@ -88,8 +88,8 @@ export async function listMembersByName(
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
   const denied = {
-    user: deniedEverywhere(ctx.actor, 'user'),
-    service_account: deniedEverywhere(ctx.actor, 'named_service_account'),
+    user: findDeniedEverywhere(ctx.actor, 'user'),
+    service_account: findDeniedEverywhere(ctx.actor, 'named_service_account'),
   };
   return readMembersByName(ctx.db, { companyId, groupId, search, denied }, page);
 }
@@ -98,7 +98,7 @@ export async function listMembersByName(
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);
-  const { found, removed } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { found, removed } = await commitAccess(ctx, affectEverybody(companyId), {
     found: selectGroup(ctx.db, companyId, groupId),
     removed: deleteBinding(ctx.db, companyId, groupId, bindingId),
   });

@@ -2,11 +2,11 @@ import { and, eq, inArray, notInArray, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
-import { byId, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
-import { type Group, groupLives, nameUnlessTaken } from './store.ts';
+import { byId, idListSql, insertWhen, slugOrSuffixedSql } from '../../db/statements.ts';
+import { type Group, isGroupLiving, nameUnlessTaken } from './store.ts';
 
 const hasIdAmong = (companyId: string, ids: string[]) =>
-  and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids)));
+  and(eq(permissions.companyId, companyId), inArray(permissions.id, idListSql(ids)));
 
 /**
  * Stores a group if all permissions with these ids exist. With `canChangeSlug`, a slug that is taken gets a suffix.
@@ -22,7 +22,7 @@ export const insertGroup = (
   }: { permissionIds?: string[]; canChangeSlug?: boolean; isUniqueInAnyCase?: boolean } = {},
 ) => {
   const name = isUniqueInAnyCase ? nameUnlessTaken(record) : record.name;
-  const slug = canChangeSlug ? slugOrSuffixed(groups, record) : record.slug;
+  const slug = canChangeSlug ? slugOrSuffixedSql(groups, record) : record.slug;
   return insertWhen(
     db,
     groups,
@@ -36,18 +36,18 @@ export const insertGroupPermissions = (db: ControlDb, companyId: string, groupId
   db
     .insert(groupPermissions)
     .select(
-      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${hasIdAmong(companyId, permissionIds)} and ${groupLives(companyId, groupId)}`,
+      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${hasIdAmong(companyId, permissionIds)} and ${isGroupLiving(companyId, groupId)}`,
     )
     .onConflictDoNothing();
 
-const ofGroup = (companyId: string, groupId: string) =>
+const isOfGroup = (companyId: string, groupId: string) =>
   and(eq(groupPermissions.companyId, companyId), eq(groupPermissions.groupId, groupId));
 
 /** Removes permissions from a group. */
 export const deleteGroupPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
   db
     .delete(groupPermissions)
-    .where(and(ofGroup(companyId, groupId), inArray(groupPermissions.permissionId, idList(permissionIds))));
+    .where(and(isOfGroup(companyId, groupId), inArray(groupPermissions.permissionId, idListSql(permissionIds))));
 
 /** Removes all permissions from a group but some. */
 export const deleteOtherGroupPermissions = (
@@ -58,7 +58,7 @@ export const deleteOtherGroupPermissions = (
 ) =>
   db
     .delete(groupPermissions)
-    .where(and(ofGroup(companyId, groupId), notInArray(groupPermissions.permissionId, idList(permissionIds))));
+    .where(and(isOfGroup(companyId, groupId), notInArray(groupPermissions.permissionId, idListSql(permissionIds))));
 
 /** Records that a group has changed. */
 export const touchGroup = (db: ControlDb, companyId: string, id: string, now: number) =>

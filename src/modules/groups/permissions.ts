@@ -1,10 +1,10 @@
-import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
-import { asVisible, findDeniedMembers } from './attached.ts';
+import { findDeniedMembers, hideGroupParts } from './attached.ts';
 import { groupNotFound } from './failures.ts';
 import {
   deleteGroupPermissions,
@@ -84,14 +84,14 @@ async function storePermissions(
   statements: Statement[],
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const { found } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { found } = await commitAccess(ctx, affectEverybody(companyId), {
     touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),
     changed: statements,
     found: selectGroupWithCounts(ctx.db, companyId, groupId, findDeniedMembers(ctx)),
   });
   const [group] = found;
   if (!group) throw groupNotFound();
-  return asVisible(ctx, group);
+  return hideGroupParts(ctx, group);
 }
 
 /** Whether the caller may not see a permission, which then counts as absent. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery, searchIn, sortedList, sortedRequest } from '../../http/list-query.ts';
+import { pageQuery, searchQuery, sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { displayName, idsInput, slug } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
@@ -23,7 +23,7 @@ import { addGroupPermissions, removeGroupPermissions, replaceGroupPermissions } 
 import { changeGroup, deleteGroup, getGroup, searchGroups } from './service.ts';
 import { consoleGroupView, groupMemberView, viewConsoleGroup, viewGroupMember } from './views.ts';
 
-const ROLES = 50;
+const MAX_ROLES = 50;
 
 const role = z.object({
   name: z.string().trim().min(1).max(200),
@@ -42,13 +42,13 @@ const groupInput = z.object({
   name,
   slug,
   description,
-  roles: z.array(role).max(ROLES).default([]),
+  roles: z.array(role).max(MAX_ROLES).default([]),
   permissionIds: idsInput().default([]),
 });
 const groupChanges = z.object({ name, slug, description }).partial();
 
-const somePermissions = z.object({ permissionIds: idsInput(1) });
-const anyPermissions = z.object({ permissionIds: idsInput() });
+const permissionsInput = z.object({ permissionIds: idsInput(1) });
+const optionalPermissionsInput = z.object({ permissionIds: idsInput() });
 
 const groupListQuery = sortedList({
   search: 'the name',
@@ -62,7 +62,7 @@ const groupListQuery = sortedList({
     .meta({ description: '`false` leaves out global groups.' }),
 });
 
-const searchableMembers = pageQuery('per_page').extend({ search: searchIn('the name or email address') });
+const searchableMembers = pageQuery('per_page').extend({ search: searchQuery('the name or email address') });
 
 export const consoleGroupEndpoints = [
   endpoint(
@@ -79,7 +79,7 @@ export const consoleGroupEndpoints = [
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(await searchGroups(ctx, { withoutGlobal: !query.include_global }, sortedRequest(query)), viewConsoleGroup),
+      list(await searchGroups(ctx, { withoutGlobal: !query.include_global }, toSortedRequest(query)), viewConsoleGroup),
   ),
   endpoint(
     {
@@ -168,7 +168,7 @@ export const consoleGroupEndpoints = [
       operationId: 'addGroupPermissions',
       summary: 'Add permissions to a group',
       description: 'Refused if they allow more than the caller may do.',
-      body: somePermissions,
+      body: permissionsInput,
       attachedIdField: 'permissionIds',
       dryRun: true,
       returns: ok(consoleGroupView),
@@ -184,7 +184,7 @@ export const consoleGroupEndpoints = [
       operationId: 'replaceGroupPermissions',
       summary: "Replace a group's permissions",
       description: 'Refused if new permissions allow more than the caller may do.',
-      body: anyPermissions,
+      body: optionalPermissionsInput,
       attachedIdField: 'permissionIds',
       dryRun: true,
       returns: ok(consoleGroupView),
@@ -201,7 +201,7 @@ export const consoleGroupEndpoints = [
       operationId: 'removeGroupPermissions',
       summary: 'Remove permissions from a group',
       description: 'Members lose what only these permissions allowed. The permissions themselves stay.',
-      body: anyPermissions,
+      body: optionalPermissionsInput,
       attachedIdField: 'permissionIds',
       dryRun: true,
       returns: ok(consoleGroupView),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, pageRequest } from '../../http/list-query.ts';
+import { listQuery, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
@@ -60,7 +60,7 @@ export const groupMemberEndpoints = [
       fails: [groupNotFound],
     },
     async ({ ctx, params, query }) =>
-      list(await listMembers(ctx, params.id, query.account_id, pageRequest(query)), viewGroupBinding),
+      list(await listMembers(ctx, params.id, query.account_id, toPageRequest(query)), viewGroupBinding),
   ),
   endpoint(
     {

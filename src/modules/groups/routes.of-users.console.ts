@@ -10,8 +10,8 @@ import { consoleUserView, viewConsoleUser } from '../users/views.ts';
 import { groupNotFound } from './failures.ts';
 import { addUserToGroups, removeUserFromGroups, replaceUserGroups } from './service.ts';
 
-const someGroups = z.object({ group_ids: idsInput(1) });
-const anyGroups = z.object({ group_ids: idsInput() });
+const groupsInput = z.object({ group_ids: idsInput(1) });
+const optionalGroupsInput = z.object({ group_ids: idsInput() });
 
 /** The groups that a user is in. */
 export const userGroupEndpoints = [
@@ -24,7 +24,7 @@ export const userGroupEndpoints = [
       summary: 'Add a user to groups',
       description:
         'The user joins them within the default account. Refused if a group allows more than the caller may do.',
-      body: someGroups,
+      body: groupsInput,
       attachedIdField: 'group_ids',
       dryRun: true,
       returns: ok(consoleUserView),
@@ -41,7 +41,7 @@ export const userGroupEndpoints = [
       summary: "Replace a user's groups",
       description:
         'Within the default account. Refused if an added group allows more than the caller may do, or a removed group denies something that the caller may not do.',
-      body: anyGroups,
+      body: optionalGroupsInput,
       attachedIdField: 'group_ids',
       alsoChanges: ['groups'],
       changedBy: { groups: 'group_ids' },
@@ -60,7 +60,7 @@ export const userGroupEndpoints = [
       summary: 'Remove a user from groups',
       description:
         'Removes the user from them within the default account. Refused if a group denies something that the caller may not do: the user would gain it.',
-      body: anyGroups,
+      body: optionalGroupsInput,
       attachedIdField: 'group_ids',
       dryRun: true,
       returns: ok(consoleUserView),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, pageRequest, toDeletionFilter } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
 import { createGroup } from './create.ts';
@@ -40,9 +40,9 @@ export const organizationGroupEndpoints = [
           ctx,
           {
             which: toDeletionFilter(query),
-            denied: deniedInLists(ctx.actor, 'organization_group'),
+            denied: findDeniedInLists(ctx.actor, 'organization_group'),
           },
-          pageRequest(query),
+          toPageRequest(query),
         ),
         viewOrganizationGroup,
       ),

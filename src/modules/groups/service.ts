@@ -1,15 +1,15 @@
-import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
-import { deniedInLists } from '../../access/denials.ts';
+import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
-import { accessSources, grantReads } from '../../access/sources.ts';
+import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import type { Role } from '../../permissions/legacy.ts';
 import { managedPolicyNamed } from '../../permissions/managed-policies.ts';
-import { asVisible, findDeniedMembers, withVisibleAttachments } from './attached.ts';
+import { findDeniedMembers, hideAttachments, hideGroupParts } from './attached.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -66,13 +66,13 @@ export interface GroupInput {
 /** One of the groups that every company has from its beginning, and the statements that store it with its policy. */
 export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof typeof GLOBAL_GROUPS) {
   const { policy, description } = GLOBAL_GROUPS[name];
-  const record: Group = { ...newGroup(ctx, companyId, { name, description }), isGlobal: true };
+  const record: Group = { ...makeGroup(ctx, companyId, { name, description }), isGlobal: true };
   const attachment = { companyId, groupId: record.id, policyId: managedPolicyNamed(policy).id };
   return { record, statements: [insertGroup(ctx.db, record), attachPolicy(ctx.db, attachment, true)] as const };
 }
 
 /** The record of a new group. */
-export function newGroup(
+export function makeGroup(
   ctx: Context,
   companyId: string,
   { name, description, slug = slugFrom(name, 'group'), roles = [], externalId = null }: GroupInput,
@@ -106,14 +106,14 @@ export async function searchGroups(
   { withoutGlobal }: { withoutGlobal: boolean },
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
-  const denied = deniedInLists(ctx.actor, 'group');
+  const denied = findDeniedInLists(ctx.actor, 'group');
   const found = await readGroups(
     ctx.db,
     ctx.actor.companyId,
     { which: 'living', withoutGlobal, search, denied, deniedMembers: findDeniedMembers(ctx) },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
-  return { ...found, records: await withVisibleAttachments(ctx, found.records) };
+  return { ...found, records: await hideAttachments(ctx, found.records) };
 }
 
 /** A page of the company's groups that meet a condition, without deleted ones and those that the caller may not see. */
@@ -122,7 +122,7 @@ export function listGroupsWhere(
   where: Parameters<typeof readGroupsWhere>[2]['where'],
   page: Parameters<typeof readGroupsWhere>[3],
 ) {
-  const denied = deniedInLists(ctx.actor, 'group');
+  const denied = findDeniedInLists(ctx.actor, 'group');
   return readGroupsWhere(ctx.db, ctx.actor.companyId, { where, denied }, page);
 }
 
@@ -134,13 +134,13 @@ export async function listGroups(
 ) {
   const deniedMembers = findDeniedMembers(ctx);
   const found = await readGroups(ctx.db, ctx.actor.companyId, { ...filter, deniedMembers }, page);
-  return { ...found, records: await withVisibleAttachments(ctx, found.records) };
+  return { ...found, records: await hideAttachments(ctx, found.records) };
 }
 
 export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
   const [group] = await selectGroupWithCounts(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
   if (!group) throw groupNotFound();
-  return asVisible(ctx, group);
+  return hideGroupParts(ctx, group);
 }
 
 /** Changes the fields that are sent; a new name leaves the slug as it is. */
@@ -159,7 +159,7 @@ export async function changeGroup(
   const [group] = found;
   if (!group) throw groupNotFound();
   if (changed.length === 0) throw globalGroupNotModifiable();
-  return asVisible(ctx, group);
+  return hideGroupParts(ctx, group);
 }
 
 /**
@@ -169,7 +169,7 @@ export async function changeGroup(
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, id);
-  const { found, deleted } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { found, deleted } = await commitAccess(ctx, affectEverybody(companyId), {
     found: selectGroupEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteGroup(ctx.db, companyId, id, ctx.now()),
     cleared: clearGroup(ctx.db, companyId, id),
@@ -187,6 +187,6 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isUnrestricted(access)) return;
-  const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
-  requireMayGrant(ctx.actor, toGrantsOfDenials(accessSources(companyId, false, found)));
+  const found = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
+  requireMayGrant(ctx.actor, toGrantsOfDenials(toAccessSources(companyId, false, found)));
 }

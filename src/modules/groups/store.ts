@@ -7,7 +7,7 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
-import { contains, equalsInAnyCase, ignoreCase } from '../../db/search.ts';
+import { containsSql, equalsInAnyCase, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -49,7 +49,7 @@ const selectCounts = (denied: DeniedMembers) => ({
 });
 
 /** SQL condition, true while the group of an id exists. */
-export const groupLives = (companyId: string, id: string) => exists(groups, livingById(groups, companyId, id));
+export const isGroupLiving = (companyId: string, id: string) => exists(groups, livingById(groups, companyId, id));
 
 /** The living group of an id. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
@@ -75,7 +75,7 @@ export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: str
 /** SQL: when a group, or who of the users is in it, last changed. */
 export const CHANGED_WITH_MEMBERS_AT = sql<number>`max(${groups.updatedAt}, coalesce(${groups.membersChangedAt}, 0))`;
 
-const ORDER = {
+const ORDER_COLUMNS = {
   created_at: groups.createdAt,
   updated_at: groups.updatedAt,
   changed_with_members_at: CHANGED_WITH_MEMBERS_AT,
@@ -102,7 +102,7 @@ export const readGroups = (
   db: ControlDb,
   companyId: string,
   { which, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
-  page: PageRequest<keyof typeof ORDER>,
+  page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
     db,
@@ -112,12 +112,12 @@ export const readGroups = (
         eq(groups.companyId, companyId),
         matchesDeletion(groups, which),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
-        contains([groups.name], search),
+        containsSql([groups.name], search),
         isNotDenied(groups.id, denied),
       ) as SQL,
       extra: selectCounts(deniedMembers),
     },
-    { ...page, by: ORDER[page.by] },
+    { ...page, by: ORDER_COLUMNS[page.by] },
   );
 
 /** A page of the groups that meet a condition, without counts. */
@@ -125,7 +125,7 @@ export const readGroupsWhere = (
   db: ControlDb,
   companyId: string,
   { where, denied }: { where: SQL | undefined; denied: Denials },
-  page: PageRequest<keyof typeof ORDER>,
+  page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
     db,
@@ -138,7 +138,7 @@ export const readGroupsWhere = (
         where,
       ) as SQL,
     },
-    { ...page, by: ORDER[page.by] },
+    { ...page, by: ORDER_COLUMNS[page.by] },
   );
 
 /**
@@ -178,7 +178,7 @@ export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, no
  * keeps nothing in use.
  */
 export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
-  const isDeleted = sql`not ${groupLives(companyId, id)}`;
+  const isDeleted = sql`not ${isGroupLiving(companyId, id)}`;
   return [
     db
       .delete(groupBindings)
@@ -192,7 +192,7 @@ export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
   ] as const;
 };
 
-const principalLives = ({ companyId, principalType, principalId }: GroupBinding): SQL =>
+const isPrincipalLiving = ({ companyId, principalType, principalId }: GroupBinding): SQL =>
   principalType === 'user'
     ? exists(users, livingById(users, companyId, principalId))
     : exists(serviceAccounts, livingById(serviceAccounts, companyId, principalId));
@@ -204,8 +204,8 @@ export const insertBinding = (db: ControlDb, record: GroupBinding) =>
     groupBindings,
     record,
     and(
-      groupLives(record.companyId, record.groupId),
-      principalLives(record),
+      isGroupLiving(record.companyId, record.groupId),
+      isPrincipalLiving(record),
       exists(accounts, livingById(accounts, record.companyId, record.accountId)),
     ) as SQL,
   ).returning({ id: groupBindings.id });
@@ -218,7 +218,7 @@ interface BindingFilter {
   denied: DeniedMembers;
 }
 
-const listedBindings = (of: BindingFilter): SQL =>
+const isListedBinding = (of: BindingFilter): SQL =>
   and(
     eq(groupBindings.companyId, of.companyId),
     eq(groupBindings.groupId, of.groupId),
@@ -228,15 +228,15 @@ const listedBindings = (of: BindingFilter): SQL =>
 
 /** A page of a group's bindings. */
 export const readBindings = (db: ControlDb, of: BindingFilter, page: Omit<PageRequest, 'by'>) =>
-  readPage(db, { table: groupBindings, filter: listedBindings(of) }, { ...page, by: groupBindings.createdAt });
+  readPage(db, { table: groupBindings, filter: isListedBinding(of) }, { ...page, by: groupBindings.createdAt });
 
-const ofMember = (table: typeof users | typeof serviceAccounts): SQL =>
+const isBoundPrincipal = (table: typeof users | typeof serviceAccounts): SQL =>
   byId(table, sql`${groupBindings.companyId}`, sql`${groupBindings.principalId}`);
 const MEMBER_EMAIL = sql<string | null>`(select ${users.email} from ${users}
-  where ${groupBindings.principalType} = 'user' and ${ofMember(users)})`;
+  where ${groupBindings.principalType} = 'user' and ${isBoundPrincipal(users)})`;
 const MEMBER_NAME = sql<string>`case ${groupBindings.principalType}
-  when 'user' then (select ${users.name} from ${users} where ${ofMember(users)})
-  else (select ${serviceAccounts.name} from ${serviceAccounts} where ${ofMember(serviceAccounts)}) end`;
+  when 'user' then (select ${users.name} from ${users} where ${isBoundPrincipal(users)})
+  else (select ${serviceAccounts.name} from ${serviceAccounts} where ${isBoundPrincipal(serviceAccounts)}) end`;
 
 /** A page of a group's bindings with who is bound, by name, else by email. `search` is a part of either; empty for all. */
 export const readMembersByName = (
@@ -248,7 +248,7 @@ export const readMembersByName = (
     db,
     {
       table: groupBindings,
-      filter: and(listedBindings(of), contains([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
+      filter: and(isListedBinding(of), containsSql([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
       extra: { name: MEMBER_NAME.as('name'), email: MEMBER_EMAIL.as('email') },
     },
     { ...page, by: ignoreCase(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
@@ -272,12 +272,12 @@ export const attachPolicy = (
     groupPolicies,
     of,
     and(
-      groupLives(of.companyId, of.groupId),
+      isGroupLiving(of.companyId, of.groupId),
       isManaged ? undefined : exists(policies, byId(policies, of.companyId, of.policyId)),
     ) as SQL,
   ).onConflictDoNothing();
 
-const attachment = (companyId: string, groupId: string, policyId: string) =>
+const isAttachment = (companyId: string, groupId: string, policyId: string) =>
   and(
     eq(groupPolicies.companyId, companyId),
     eq(groupPolicies.groupId, groupId),
@@ -288,11 +288,11 @@ export const selectAttachment = (db: ControlDb, companyId: string, groupId: stri
   db
     .select({ policyId: groupPolicies.policyId })
     .from(groupPolicies)
-    .where(attachment(companyId, groupId, policyId));
+    .where(isAttachment(companyId, groupId, policyId));
 
 /** Detaches a policy from a group. A deleted one has none. */
 export const detachPolicy = (db: ControlDb, companyId: string, groupId: string, policyId: string) =>
   db
     .delete(groupPolicies)
-    .where(attachment(companyId, groupId, policyId))
+    .where(isAttachment(companyId, groupId, policyId))
     .returning({ policyId: groupPolicies.policyId });

@@ -4,10 +4,10 @@ import type { ControlDb } from '../../db/client.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { idList, livingById } from '../../db/statements.ts';
+import { idListSql, livingById } from '../../db/statements.ts';
 
 /** The ids of some groups and of those that a user is in, for `in`. */
-export const thoseAndGroupsOfUser = (companyId: string, userId: string, groupIds: string[]) =>
+export const selectGroupsOrThoseOfUser = (companyId: string, userId: string, groupIds: string[]) =>
   sql`(select value from json_each(${JSON.stringify(groupIds)}) union select ${groupBindings.groupId} from ${groupBindings} where ${isMembershipOfUser(companyId, userId)})`;
 
 /**
@@ -35,4 +35,4 @@ export const joinGroups = (
 export const leaveGroups = (db: ControlDb, companyId: string, userId: string, groupIds: string[]) =>
   db
     .delete(groupBindings)
-    .where(and(isMembershipOfUser(companyId, userId), inArray(groupBindings.groupId, idList(groupIds))));
+    .where(and(isMembershipOfUser(companyId, userId), inArray(groupBindings.groupId, idListSql(groupIds))));

@@ -1,15 +1,15 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
-import { accessSources, grantReads } from '../../access/sources.ts';
+import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { idList } from '../../db/statements.ts';
+import { idListSql } from '../../db/statements.ts';
 import { selectGroupsOfUser, selectUser, shownGroups, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
-import { joinGroups, leaveGroups, thoseAndGroupsOfUser } from './user-group-store.ts';
+import { joinGroups, leaveGroups, selectGroupsOrThoseOfUser } from './user-group-store.ts';
 
 /** A user with the groups they are in on the console, without those that the caller may not see. */
 export interface UserInGroups {
@@ -18,7 +18,7 @@ export interface UserInGroups {
 }
 
 /** A change of a user's groups: those to enter, those to leave, and whether the groups found afterwards are as wanted. */
-interface Plan {
+interface GroupChangePlan {
   enter: string[];
   leave: string[];
   fits(after: string[]): boolean;
@@ -26,14 +26,14 @@ interface Plan {
 
 /** Adds a user to groups. Nobody adds anyone, oneself included, to a group that is allowed more than they are. */
 export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
-  changeUserGroups(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => holdsAll(after, ids) }));
+  changeUserGroups(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => includesAll(after, ids) }));
 
 /** Adds a user to these groups, and removes them from all others, but for those that the caller may not see. */
 export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, (current) => ({
     enter: ids,
     leave: current.filter((id) => !ids.includes(id) && !isHidden(ctx, id)),
-    fits: (after) => holdsAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
+    fits: (after) => includesAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
   }));
 
 /** Removes a user from groups; they need not be in all. The user may not gain permissions that the caller lacks. */
@@ -51,19 +51,19 @@ export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids:
 export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Promise<(userId: string) => Statement> {
   const { companyId } = ctx.actor;
   if (ids.length > 0) {
-    const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, idList(ids)));
-    const sources = accessSources(companyId, false, found);
+    const found = await readTogether(ctx.db, selectGrants(ctx.db, companyId, idListSql(ids)));
+    const sources = toAccessSources(companyId, false, found);
     requireKnown(ctx, sources, ids);
     requireMayGrant(ctx.actor, sources);
   }
-  return (userId) => enterStatement(ctx, userId, ids);
+  return (userId) => prepareJoinStatement(ctx, userId, ids);
 }
 
 function changeUserGroups(
   ctx: PrincipalContext,
   userId: string,
   ids: string[],
-  planOf: (current: string[]) => Plan,
+  planOf: (current: string[]) => GroupChangePlan,
 ): Promise<UserInGroups> {
   const { companyId } = ctx.actor;
   return retryOnConcurrentChange(async () => {
@@ -74,21 +74,21 @@ function changeUserGroups(
     } = await readTogether(ctx.db, {
       user: selectUser(ctx.db, companyId, userId),
       memberships: selectGroupsOfUser(ctx.db, companyId, userId),
-      grants: grantReads(ctx.db, companyId, thoseAndGroupsOfUser(companyId, userId, ids)),
+      grants: selectGrants(ctx.db, companyId, selectGroupsOrThoseOfUser(companyId, userId, ids)),
     });
     if (!user) throw userNotFound();
-    const sources = accessSources(companyId, false, grants);
+    const sources = toAccessSources(companyId, false, grants);
     requireKnown(ctx, sources, ids);
     const current = memberships.map(({ groupId }) => groupId);
     const { enter, leave, fits } = planOf(current);
     const joined = enter.filter((id) => !current.includes(id));
-    requireMayGrant(ctx.actor, grantsOfGroups(sources, joined));
-    requireMayGrant(ctx.actor, toGrantsOfDenials(grantsOfGroups(sources, leave)));
+    requireMayGrant(ctx.actor, listGroupGrants(sources, joined));
+    requireMayGrant(ctx.actor, toGrantsOfDenials(listGroupGrants(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
-    const { found: after } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
+    const { found: after } = await commitAccess(ctx, affectPrincipals(companyId, userId), {
       left: leaveGroups(ctx.db, companyId, userId, leave),
-      entered: enterStatement(ctx, userId, joined),
+      entered: prepareJoinStatement(ctx, userId, joined),
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });
     const groupIds = after.map(({ groupId }) => groupId);
@@ -96,7 +96,7 @@ function changeUserGroups(
   });
 }
 
-const enterStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
+const prepareJoinStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
   joinGroups(
     ctx.db,
     { companyId: ctx.actor.companyId, userId, now: ctx.now() },
@@ -111,9 +111,9 @@ function requireKnown(ctx: PrincipalContext, { groups }: AccessSources, ids: str
   if (unknown.length > 0) throw groupNotFound('group_ids', unknown);
 }
 
-const grantsOfGroups = (sources: AccessSources, ids: string[]): AccessSources => ({
+const listGroupGrants = (sources: AccessSources, ids: string[]): AccessSources => ({
   ...sources,
   groups: sources.groups.filter(({ id }) => ids.includes(id)),
 });
 
-const holdsAll = (ids: string[], wanted: string[]): boolean => wanted.every((id) => ids.includes(id));
+const includesAll = (ids: string[], wanted: string[]): boolean => wanted.every((id) => ids.includes(id));

@@ -5,7 +5,7 @@ import { isNotDenied } from '../../db/denials.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { idList, livingById } from '../../db/statements.ts';
+import { idListSql, livingById } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 /** A user in a group on the console. */
@@ -16,11 +16,11 @@ export interface UserMember {
 }
 
 /** Memberships on the console are those in the company's default account. */
-const usersIn = (companyId: string, groupIds: string[]): SQL =>
+const isUserMembership = (companyId: string, groupIds: string[]): SQL =>
   and(
     eq(groupBindings.companyId, companyId),
     eq(groupBindings.accountId, selectDefaultAccount(companyId)),
-    inArray(groupBindings.groupId, idList(groupIds)),
+    inArray(groupBindings.groupId, idListSql(groupIds)),
     eq(groupBindings.principalType, 'user'),
   ) as SQL;
 
@@ -35,7 +35,7 @@ export const selectUserMembers = (
     .select({ groupId: groupBindings.groupId, id: users.id, name: users.name })
     .from(groupBindings)
     .innerJoin(users, eq(users.id, groupBindings.principalId))
-    .where(and(usersIn(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denied)))
+    .where(and(isUserMembership(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denied)))
     .orderBy(asc(groupBindings.groupId), asc(users.id))
     .limit(most);
 
@@ -47,7 +47,7 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
     .where(
       and(
         eq(users.companyId, companyId),
-        inArray(users.id, idList(ids)),
+        inArray(users.id, idListSql(ids)),
         isNull(users.deletedAt),
         isNotDenied(users.id, denied),
       ),
@@ -57,7 +57,7 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
  * Adds users to a group within the company's default account, unless they are deleted. `cross join` makes SQLite look up each
  * listed user, instead of scanning all users of the company.
  */
-export const enterUsers = (
+export const insertUserMembers = (
   db: ControlDb,
   { companyId, groupId, now }: { companyId: string; groupId: string; now: number },
   joinings: { id: string; userId: string }[],
@@ -75,7 +75,7 @@ export const enterUsers = (
     .onConflictDoNothing();
 
 /** Removes users from a group; bindings in other accounts than the default one stay. */
-export const removeUsers = (db: ControlDb, companyId: string, groupId: string, userIds: string[]) =>
+export const deleteUserMembers = (db: ControlDb, companyId: string, groupId: string, userIds: string[]) =>
   db
     .delete(groupBindings)
-    .where(and(usersIn(companyId, [groupId]), inArray(groupBindings.principalId, idList(userIds))));
+    .where(and(isUserMembership(companyId, [groupId]), inArray(groupBindings.principalId, idListSql(userIds))));

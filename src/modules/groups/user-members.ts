@@ -1,14 +1,25 @@
-import { type AffectedPrincipals, commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
-import { deniedEverywhere } from '../../access/denials.ts';
+import {
+  type AffectedPrincipals,
+  affectEverybody,
+  affectPrincipals,
+  commitAccess,
+} from '../../access/commit-access.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
-import { accessSources, grantReads } from '../../access/sources.ts';
+import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { groupNotFound, membersUnknown } from './failures.ts';
 import { NAMES_ARE_UNIQUE } from './service.ts';
 import { type Group, nameUnlessTaken, selectGroup, updateGroup } from './store.ts';
-import { enterUsers, removeUsers, selectKnownUsers, selectUserMembers, type UserMember } from './user-member-store.ts';
+import {
+  deleteUserMembers,
+  insertUserMembers,
+  selectKnownUsers,
+  selectUserMembers,
+  type UserMember,
+} from './user-member-store.ts';
 
 /** A group with the users in it on the console, by id, without those that the caller may not see. */
 export interface GroupOfUsers {
@@ -27,7 +38,7 @@ interface GroupChanges {
 const NO_LIMIT = 1_000_000;
 
 const readMembers = (ctx: PrincipalContext, groupIds: string[], most = NO_LIMIT) =>
-  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denied: deniedEverywhere(ctx.actor, 'user') }, most);
+  selectUserMembers(ctx.db, ctx.actor.companyId, { groupIds, denied: findDeniedEverywhere(ctx.actor, 'user') }, most);
 
 /** The users in some groups that the caller may see, by group and id; at most `most`. */
 export const listUserMembers = async (ctx: PrincipalContext, groupIds: string[], most: number) =>
@@ -66,7 +77,7 @@ export function changeGroupOfUsers(
     } = await readTogether(ctx.db, {
       group: selectGroup(ctx.db, companyId, id),
       members: readMembers(ctx, [id]),
-      grants: grantReads(ctx.db, companyId, [id]),
+      grants: selectGrants(ctx.db, companyId, [id]),
     });
     if (!group) throw groupNotFound();
     const current = new Set(members.map((member) => member.id));
@@ -80,7 +91,7 @@ export function changeGroupOfUsers(
     const changes =
       name === undefined || name === group.name ? named : { ...named, name: nameUnlessTaken({ companyId, id, name }) };
     await requireKnownUsers(ctx, entering);
-    const sources = accessSources(companyId, false, grants);
+    const sources = toAccessSources(companyId, false, grants);
     if (entering.length > 0) requireMayGrant(ctx.actor, sources);
     if (leaving.length > 0) requireMayGrant(ctx.actor, toGrantsOfDenials(sources));
     const { renamed, found, after } = await commitAccess(
@@ -89,7 +100,7 @@ export function changeGroupOfUsers(
       {
         renamed: isRenamed ? [updateGroup(ctx.db, companyId, id, ctx.now(), changes)] : [],
         // Leaving comes first: what reaches one principal is bounded at every step.
-        left: leaving.length === 0 ? [] : [removeUsers(ctx.db, companyId, id, leaving)],
+        left: leaving.length === 0 ? [] : [deleteUserMembers(ctx.db, companyId, id, leaving)],
         entered: entering.length === 0 ? [] : [enterUsersStatement(ctx, id, entering)],
         found: selectGroup(ctx.db, companyId, id),
         after: readMembers(ctx, [id]),
@@ -107,7 +118,7 @@ export function changeGroupOfUsers(
 /** @throws membersUnknown naming those that are no living users of the company, or that the caller may not see */
 export async function requireKnownUsers(ctx: PrincipalContext, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const found = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, deniedEverywhere(ctx.actor, 'user'));
+  const found = await selectKnownUsers(ctx.db, ctx.actor.companyId, ids, findDeniedEverywhere(ctx.actor, 'user'));
   const known = new Set(found.map(({ id }) => id));
   const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) throw membersUnknown(unknown.slice(0, MAX_NAMED_MEMBERS));
@@ -122,10 +133,10 @@ const MAX_NAMED_MEMBERS = 10;
 const MAX_ANNOUNCED_PRINCIPALS = 100;
 
 export const toAffectedPrincipals = (companyId: string, userIds: string[]): AffectedPrincipals =>
-  userIds.length > MAX_ANNOUNCED_PRINCIPALS ? everybodyIn(companyId) : onlyPrincipals(companyId, ...userIds);
+  userIds.length > MAX_ANNOUNCED_PRINCIPALS ? affectEverybody(companyId) : affectPrincipals(companyId, ...userIds);
 
 export const enterUsersStatement = (ctx: PrincipalContext, groupId: string, userIds: string[]) =>
-  enterUsers(
+  insertUserMembers(
     ctx.db,
     { companyId: ctx.actor.companyId, groupId, now: ctx.now() },
     userIds.map((userId) => ({ id: ctx.newId(), userId })),

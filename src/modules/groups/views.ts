@@ -19,9 +19,9 @@ export const organizationGroupView = z
   })
   .meta({ id: 'OrganizationGroup' });
 
-const shownToOrganization = viewBy(organizationGroupView);
+const viewOrganizationRecord = viewBy(organizationGroupView);
 export const viewOrganizationGroup = (group: GroupWithCounts) =>
-  shownToOrganization({ ...group, attachedPolicies: group.policyIds });
+  viewOrganizationRecord({ ...group, attachedPolicies: group.policyIds });
 
 /** A group as the console shows it. */
 export const consoleGroupView = z

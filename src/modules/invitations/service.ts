@@ -1,4 +1,4 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import type { ConstraintFailures, Statement } from '../../db/client.ts';
@@ -8,19 +8,19 @@ import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import {
-  consoleLink,
-  invitationMail,
+  composeInvitationMail,
   type MailRequest,
-  mailedCompany,
+  makeConsoleLink,
   prepareInvitationMail,
+  readMailedCompany,
   type SendingContext,
 } from '../mails/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { emailTaken, getStatus, prepareInvitedUser, selectUserByEmail, type User } from '../users/service.ts';
 import { invalidInvitation } from './failures.ts';
 import {
-  acceptStatements,
   deleteExpired,
+  prepareAcceptance,
   replaceInvitation,
   selectForMail,
   selectInvited,
@@ -28,7 +28,7 @@ import {
   updateInvited,
 } from './store.ts';
 
-const DAYS = 7;
+const INVITATION_DAYS = 7;
 
 /** A prepared invitation. Commit `statements` with whatever else belongs to it, then call `sendMail`. */
 export interface PreparedInvitation {
@@ -55,7 +55,7 @@ export async function prepareInvitation(
   const [known] = await selectUserByEmail(ctx.db, companyId, email);
   if (known && getStatus(known) !== 'invited') throw emailTaken();
   const now = ctx.now();
-  const expiresAt = now + DAYS * DAY_MS;
+  const expiresAt = now + INVITATION_DAYS * DAY_MS;
   const fresh = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
   const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (fresh?.record as User);
   const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
@@ -86,10 +86,13 @@ export async function mailInvitation(
   if (!open) return;
   const token = newSecretToken();
   await setDigest(ctx.db, companyId, open.userId, await sha256Hex(token));
-  const url = consoleLink(ctx, 'accept-invitation', token);
+  const url = makeConsoleLink(ctx, 'accept-invitation', token);
   const { name, inviter } = open;
-  const company = await mailedCompany(ctx, open.company);
-  await ctx.handOver(companyId, invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
+  const company = await readMailedCompany(ctx, open.company);
+  await ctx.handOver(
+    companyId,
+    composeInvitationMail({ to: email, name, company, inviter, url, days: INVITATION_DAYS }),
+  );
 }
 
 /** The user and company of an invitation's link. `expiresAt` in milliseconds. */
@@ -138,8 +141,8 @@ export async function acceptInvitation(
     accepted: [accepted],
   } = await commitAccess(
     ctx,
-    onlyPrincipals(found.user.companyId, found.user.id),
-    acceptStatements(ctx.db, found.user, digest, set, ctx.now()),
+    affectPrincipals(found.user.companyId, found.user.id),
+    prepareAcceptance(ctx.db, found.user, digest, set, ctx.now()),
   );
   if (!accepted) throw invalidInvitation();
   return accepted;

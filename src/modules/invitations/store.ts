@@ -70,7 +70,7 @@ export const selectInvited = (db: ControlDb, digest: string, now: number) =>
     );
 
 /** Deletes an invitation and activates its user: both or, if another request accepted it first, neither. */
-export const acceptStatements = (
+export const prepareAcceptance = (
   db: ControlDb,
   { id, companyId }: Pick<User, 'id' | 'companyId'>,
   digest: string,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -18,7 +18,7 @@ import {
   type Permission,
 } from './service.ts';
 
-const idOrAll = z
+const idOrAny = z
   .string()
   .max(24)
   .refine((id) => id === '*' || ID_PATTERN.test(id), 'must be 24 lower-case hexadecimal characters, or "*"');
@@ -28,11 +28,11 @@ const actions = z.array(z.enum(LEGACY_ACTIONS)).min(1).max(LEGACY_ACTIONS.length
 
 const target = z
   .object({
-    company_id: idOrAll.meta({ description: 'The caller’s own company; any other, and `*`, is refused (403).' }),
+    company_id: idOrAny.meta({ description: 'The caller’s own company; any other, and `*`, is refused (403).' }),
     service_name: z
       .enum(ALL_SERVICES as [Service, ...Service[]], { error: 'must be a service that GET /v1/policies/actions lists' })
       .optional(),
-    service_id: idOrAll.optional(),
+    service_id: idOrAny.optional(),
   })
   .refine(({ service_name, service_id }) => service_id === undefined || service_name !== undefined, {
     path: ['service_name'],
@@ -91,7 +91,7 @@ export const permissionEndpoints = [
       returns: ok(listSchema(permissionView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listPermissions(ctx, sortedRequest(query)), viewPermission),
+    async ({ ctx, query }) => list(await listPermissions(ctx, toSortedRequest(query)), viewPermission),
   ),
   endpoint(
     {

@@ -1,5 +1,5 @@
-import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
-import { deniedInLists } from '../../access/denials.ts';
+import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import type { Grants } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -24,7 +24,7 @@ export type { Permission };
 
 /** A page of the company's permissions. */
 export function listPermissions(ctx: PrincipalContext, wanted: PermissionSearch) {
-  return readPermissions(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'permission'), wanted);
+  return readPermissions(ctx.db, ctx.actor.companyId, findDeniedInLists(ctx.actor, 'permission'), wanted);
 }
 
 /** A permission of the company. */
@@ -59,7 +59,7 @@ export async function changePermission(
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
     requireMayGrant(ctx.actor, toGrants(companyId, { ...before, ...changes }), toGrants(companyId, before));
-    const { updated, found } = await commitAccess(ctx, everybodyIn(companyId), {
+    const { updated, found } = await commitAccess(ctx, affectEverybody(companyId), {
       updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
       found: selectPermission(ctx.db, companyId, id),
     });
@@ -71,7 +71,7 @@ export async function changePermission(
 export async function deletePermission(ctx: PrincipalContext, id: string): Promise<void> {
   const { deleted } = await commitAccess(
     ctx,
-    everybodyIn(ctx.actor.companyId),
+    affectEverybody(ctx.actor.companyId),
     deleteRecord(ctx.db, ctx.actor.companyId, id),
   );
   if (deleted.length === 0) throw permissionNotFound();

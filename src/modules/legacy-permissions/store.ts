@@ -4,8 +4,8 @@ import { isNotDenied } from '../../db/denials.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
-import { byId, idList } from '../../db/statements.ts';
+import { containsSql, ignoreCase } from '../../db/search.ts';
+import { byId, idListSql } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Permission = typeof permissions.$inferSelect;
@@ -23,11 +23,11 @@ export const selectPermissions = (db: ControlDb, companyId: string, ids: string[
   db
     .select()
     .from(permissions)
-    .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids))));
+    .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idListSql(ids))));
 
-const ORDER = { name: ignoreCase(permissions.name), created_at: permissions.createdAt };
+const ORDER_COLUMNS = { name: ignoreCase(permissions.name), created_at: permissions.createdAt };
 
-export type PermissionSearch = SearchRequest<keyof typeof ORDER>;
+export type PermissionSearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
 /** A page of a company's permissions, without those that are denied. */
 export const readPermissions = (
@@ -42,11 +42,11 @@ export const readPermissions = (
       table: permissions,
       filter: and(
         eq(permissions.companyId, companyId),
-        contains([permissions.name], search),
+        containsSql([permissions.name], search),
         isNotDenied(permissions.id, denied),
       ) as SQL,
     },
-    { ...page, by: ORDER[page.by] },
+    { ...page, by: ORDER_COLUMNS[page.by] },
   );
 
 export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;

@@ -56,7 +56,7 @@ const REQUEST_LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> =
 /** The time after which the scheduled run sends a mail that the request itself did not. */
 const FIRST_WAIT_MS = 60_000;
 /** The time for which a mail that cannot be sent is tried again: nobody waits longer for a code. */
-const RETRIED_MS: Record<MailKind, number> = {
+const RETRY_PERIOD_MS: Record<MailKind, number> = {
   sign_in_code: HOUR_MS / 6,
   portal_code: HOUR_MS / 6,
   password_reset: HOUR_MS,
@@ -76,7 +76,7 @@ const RETRIED_MS: Record<MailKind, number> = {
   program_let_in: DAY_MS,
 };
 /** Requests that one scheduled run sends. */
-const BATCH = 50;
+const SEND_BATCH_SIZE = 50;
 /** Kinds that are counted by address alone: naming other companies, or creating many, must not allow more mails. */
 const COUNTED_BY_ADDRESS: MailKind[] = ['password_reset', 'invitation', 'schedule_consent'];
 
@@ -140,16 +140,16 @@ export function prepareMails<Kind extends MailKind>(ctx: Context, requests: Mail
 /** Sends mails that are due, gives up on old ones and deletes those that are done. For the scheduled run. */
 export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: SendMail<Kind> }): Promise<void> {
   const now = ctx.now();
-  const kinds = Object.keys(RETRIED_MS) as MailKind[];
+  const kinds = Object.keys(RETRY_PERIOD_MS) as MailKind[];
   const { due, givenUp } = await commit(ctx.db, {
-    due: claimDue(ctx.db, now, BATCH),
+    due: claimDue(ctx.db, now, SEND_BATCH_SIZE),
     done: deleteDone(ctx.db, { countedADay: now - DAY_MS, others: now - HOUR_MS }),
-    givenUp: kinds.map((kind) => giveUp(ctx.db, kind, now - RETRIED_MS[kind])),
+    givenUp: kinds.map((kind) => giveUp(ctx.db, kind, now - RETRY_PERIOD_MS[kind])),
   });
   const count = givenUp.reduce((sum: number, result) => sum + countChangedRows(result), 0);
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
-    if (now - request.requestedAt > RETRIED_MS[request.kind]) continue;
+    if (now - request.requestedAt > RETRY_PERIOD_MS[request.kind]) continue;
     await sendAndFinish(ctx, request, senders[request.kind] as SendMail);
   }
 }

@@ -2,8 +2,8 @@ import type { RunProblem } from '../../db/schema/schedules.ts';
 import type { AttachedFile, Mail } from '../../platform/mail.ts';
 import type { Locale } from '../../texts/locales.ts';
 import type { Section } from './sections.ts';
-import { mailTo, type Recipient } from './texts.ts';
-import { nameInMail } from './user-text.ts';
+import { composeMailTo, type Recipient } from './texts.ts';
+import { toMailName } from './user-text.ts';
 
 /** The mail of a schedule to one recipient. */
 export interface ScheduledMail extends Recipient {
@@ -22,7 +22,7 @@ export interface ScheduledMail extends Recipient {
 }
 
 /** The mail of a schedule. */
-export function scheduledMail({
+export function composeScheduledMail({
   schedule,
   asOf,
   sections,
@@ -33,8 +33,8 @@ export function scheduledMail({
   unsubscribeUrl,
   ...to
 }: ScheduledMail): Mail {
-  const mail = mailTo(to, ({ schedule: texts }, company) => {
-    const name = nameInMail(schedule.name, texts.aReport);
+  const mail = composeMailTo(to, ({ schedule: texts }, company) => {
+    const name = toMailName(schedule.name, texts.aReport);
     const time = formatInZone(to.company.locale, schedule.timeZone, asOf);
     return {
       subject: texts.subject(name, company),
@@ -47,7 +47,7 @@ export function scheduledMail({
   return {
     ...mail,
     ...(files.length > 0 && { files }),
-    headers: unsubscribeHeaders(unsubscribeUrl),
+    headers: makeUnsubscribeHeaders(unsubscribeUrl),
   };
 }
 
@@ -55,23 +55,23 @@ export function scheduledMail({
  * Asks an external address for consent to scheduled mails of a company. The mail contains no text that users of the company
  * wrote, except its name.
  */
-export const consentMail = ({
+export const composeConsentMail = ({
   agreeUrl,
   unsubscribeUrl,
   ...recipient
 }: Recipient & { agreeUrl: string; unsubscribeUrl: string }): Mail => ({
-  ...mailTo(recipient, ({ scheduleConsent: texts }, company) => ({
+  ...composeMailTo(recipient, ({ scheduleConsent: texts }, company) => ({
     subject: texts.subject(company),
     before: texts.before(company),
     link: { label: texts.label, url: agreeUrl },
     after: [texts.otherwise(company)],
     footer: { text: texts.why(company), link: { label: texts.never, url: unsubscribeUrl } },
   })),
-  headers: unsubscribeHeaders(unsubscribeUrl),
+  headers: makeUnsubscribeHeaders(unsubscribeUrl),
 });
 
 /** RFC 8058: mail programs unsubscribe with one click, by a POST. */
-const unsubscribeHeaders = (url: string) => ({
+const makeUnsubscribeHeaders = (url: string) => ({
   'List-Unsubscribe': `<${url}>`,
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 });
@@ -98,13 +98,13 @@ export type MailedProblem = Exclude<
 >;
 
 /** Tells the maker of a schedule that it failed too often. */
-export const schedulePausedMail = ({
+export const composeSchedulePausedMail = ({
   schedule,
   problems,
   ...recipient
 }: Recipient & { schedule: string; problems: readonly MailedProblem[] }): Mail =>
-  mailTo(recipient, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
-    const name = nameInMail(schedule, aReport);
+  composeMailTo(recipient, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
+    const name = toMailName(schedule, aReport);
     return {
       subject: texts.subject(name, company),
       before: texts.before(name, company),

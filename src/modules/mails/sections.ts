@@ -1,5 +1,5 @@
 import { escapeHtml, shorten } from '../../kernel/text.ts';
-import { oneLine, textForOutsiders } from './user-text.ts';
+import { toOneLine, toOutsiderText } from './user-text.ts';
 
 interface Column {
   name: string;
@@ -15,41 +15,41 @@ export interface Section {
 }
 
 /** Styles stand in the elements: mail programs drop all others. Borders have a colour that is seen by day and by night. */
-const BORDER = 'border-bottom: 1px solid #8b93a7';
+const BORDER_STYLE = 'border-bottom: 1px solid #8b93a7';
 const STYLES = {
   title: 'margin: 28px 0 8px; font-size: 18px; line-height: 1.3',
   label: 'font-size: 13px; padding: 0 24px 0 0',
   number: 'font-size: 28px; font-weight: bold; padding: 0 24px 8px 0',
   scroll: 'overflow-x: auto',
   table: 'border-collapse: collapse; font-size: 14px; line-height: 1.4',
-  cell: `padding: 4px 12px 4px 0; ${BORDER}; vertical-align: top`,
+  cell: `padding: 4px 12px 4px 0; ${BORDER_STYLE}; vertical-align: top`,
   note: 'margin: 8px 0 0; font-size: 13px',
 };
 
-const escapeLine = (text: string): string => escapeHtml(oneLine(text));
+const escapeLine = (text: string): string => escapeHtml(toOneLine(text));
 
 /** The number of bytes of a section in a mail. */
-export const sectionBytes = (section: Section): number => new TextEncoder().encode(sectionHtml(section)).length;
+export const measureSection = (section: Section): number => new TextEncoder().encode(formatSectionHtml(section)).length;
 
-export function sectionHtml({ title, numbers, table, notes }: Section): string {
+export function formatSectionHtml({ title, numbers, table, notes }: Section): string {
   return [
     `<h2 style="${STYLES.title}">${escapeLine(title)}</h2>`,
-    ...(numbers ? [numbersHtml(numbers)] : []),
-    ...(table ? [tableHtml(table)] : []),
+    ...(numbers ? [formatNumbersHtml(numbers)] : []),
+    ...(table ? [formatTableHtml(table)] : []),
     ...notes.map((note) => `<p style="${STYLES.note}">${escapeLine(note)}</p>`),
   ].join('\n');
 }
 
 /** A section as mails to outsiders show it: without web addresses, so that users of the company cannot put links into it. */
-export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): Section => ({
-  title: textForOutsiders(title),
+export const toOutsiderSection = ({ title, numbers, table, notes }: Section): Section => ({
+  title: toOutsiderText(title),
   ...(numbers && {
-    numbers: numbers.map(({ label, text }) => ({ label: textForOutsiders(label), text: textForOutsiders(text) })),
+    numbers: numbers.map(({ label, text }) => ({ label: toOutsiderText(label), text: toOutsiderText(text) })),
   }),
   ...(table && {
     table: {
-      columns: table.columns.map((column) => ({ ...column, name: textForOutsiders(column.name) })),
-      rows: table.rows.map((row) => row.map(textForOutsiders)),
+      columns: table.columns.map((column) => ({ ...column, name: toOutsiderText(column.name) })),
+      rows: table.rows.map((row) => row.map(toOutsiderText)),
     },
   }),
   notes,
@@ -58,7 +58,7 @@ export const sectionForOutsiders = ({ title, numbers, table, notes }: Section): 
 const buildRow = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
 
 /** The numbers as a table, one below the other: phones are narrow. */
-function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
+function formatNumbersHtml(numbers: NonNullable<Section['numbers']>): string {
   const rows = numbers.flatMap(({ label, text }) => [
     ...(label === '' ? [] : [buildRow([`<td style="${STYLES.label}">${escapeLine(label)}</td>`])]),
     buildRow([`<td style="${STYLES.number}">${escapeLine(text)}</td>`]),
@@ -66,7 +66,7 @@ function numbersHtml(numbers: NonNullable<Section['numbers']>): string {
   return `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${rows.join('')}</table>`;
 }
 
-function tableHtml({ columns, rows }: NonNullable<Section['table']>): string {
+function formatTableHtml({ columns, rows }: NonNullable<Section['table']>): string {
   const buildCell = (tag: string, text: string, at: number) => {
     // Lines break where they may: a phone shows the whole width.
     const align = columns[at]?.isNumber ? 'right' : 'left';
@@ -83,19 +83,21 @@ ${body.join('\n')}
 /** The width of a narrow table in characters: two columns stand beside each other on a phone. */
 const MAX_NARROW_TABLE_CHARACTERS = 30;
 
-export function sectionText({ title, numbers, table, notes }: Section): string {
+export function formatSectionText({ title, numbers, table, notes }: Section): string {
   return [
-    oneLine(title).toUpperCase(),
-    ...(numbers ?? []).map(({ label, text }) => (label === '' ? oneLine(text) : `${oneLine(label)}: ${oneLine(text)}`)),
-    ...(table ? tableLines(table) : []),
-    ...notes.map(oneLine),
+    toOneLine(title).toUpperCase(),
+    ...(numbers ?? []).map(({ label, text }) =>
+      label === '' ? toOneLine(text) : `${toOneLine(label)}: ${toOneLine(text)}`,
+    ),
+    ...(table ? formatTableLines(table) : []),
+    ...notes.map(toOneLine),
   ].join('\n');
 }
 
 /** Columns below each other, numbers at the right. */
-function tableLines({ columns, rows }: NonNullable<Section['table']>): string[] {
+function formatTableLines({ columns, rows }: NonNullable<Section['table']>): string[] {
   const lines = [columns.map(({ name }) => name), ...rows].map((row) =>
-    row.map((cell) => shorten(oneLine(cell), MAX_NARROW_TABLE_CHARACTERS)),
+    row.map((cell) => shorten(toOneLine(cell), MAX_NARROW_TABLE_CHARACTERS)),
   );
   const widths = columns.map((_column, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const buildLine = (line: string[]) =>

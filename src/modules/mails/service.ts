@@ -2,20 +2,20 @@ import { selectAdministrators } from '../../access/administrators.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
-import { type Company, logoForMail, selectCompany } from '../companies/service.ts';
+import { type Company, readLogoForMail, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
 import { type MailRequest, prepareMails, type SendingContext } from './requests.ts';
-import { type MailedCompany, noticeMail } from './texts.ts';
-import { nameInMail } from './user-text.ts';
+import { composeNoticeMail, type MailedCompany } from './texts.ts';
+import { toMailName } from './user-text.ts';
 
 export * from './requests.ts';
 export * from './schedules.ts';
-export { type Section, sectionBytes, sectionForOutsiders } from './sections.ts';
+export { measureSection, type Section, toOutsiderSection } from './sections.ts';
 export * from './texts.ts';
-export { textForOutsiders } from './user-text.ts';
+export { toOutsiderText } from './user-text.ts';
 
 /** The address of a page of the console that takes a one-time token. */
-export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-password', token: string): string {
+export function makeConsoleLink(ctx: Context, page: 'accept-invitation' | 'reset-password', token: string): string {
   return `${ctx.config.CONSOLE_URL.replace(/\/+$/, '')}/${page}?token=${encodeURIComponent(token)}`;
 }
 
@@ -27,21 +27,21 @@ export async function prepareNoticesToAdministrators(ctx: PrincipalContext, even
   const { actor } = ctx;
   const { companyId } = actor;
   const administrators = await selectAdministrators(ctx.db, companyId);
-  const by = actor.kind === 'user' ? actor.email : nameInMail(actor.name, '');
+  const by = actor.kind === 'user' ? actor.email : toMailName(actor.name, '');
   const notice = { event, by, at: ctx.now() };
   const requests = administrators.map(({ email }) => ({ kind: 'notice' as const, companyId, email, notice }));
   return prepareMails(ctx, requests, mailNotice);
 }
 
 /** A company as its mails show it. */
-export async function mailedCompany(
+export async function readMailedCompany(
   ctx: Context,
   { id, name, locale, branding, logo }: Pick<Company, 'id' | 'name' | 'locale' | 'branding' | 'logo'>,
 ): Promise<MailedCompany> {
-  const picture = await logoForMail(ctx, id, logo);
+  const picture = await readLogoForMail(ctx, id, logo);
   const theme = {
     ...branding,
-    ...(branding.name && { name: nameInMail(branding.name, '') }),
+    ...(branding.name && { name: toMailName(branding.name, '') }),
     ...(picture && { logo: picture }),
   };
   return { name: branding.name ?? name, locale, theme };
@@ -65,6 +65,6 @@ export async function mailNotice(
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user || !company || !notice) return;
-  const mailed = await mailedCompany(ctx, company);
-  await ctx.handOver(companyId, noticeMail({ to: email, name: user.name, company: mailed, notice }));
+  const mailed = await readMailedCompany(ctx, company);
+  await ctx.handOver(companyId, composeNoticeMail({ to: email, name: user.name, company: mailed, notice }));
 }

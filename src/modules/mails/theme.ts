@@ -19,7 +19,7 @@ const FONTS = {
 };
 
 /** The largest size of a logo, in pixels. */
-const LARGEST = { width: 224, height: 48 };
+const MAX_LOGO_SIZE = { width: 224, height: 48 };
 
 /** Whether a brand has colours. Without, a mail has those of the program that shows it, by day and by night. */
 const hasColours = ({ background, text_color }: MailTheme): boolean =>
@@ -32,13 +32,13 @@ const chooseColours = (theme: MailTheme) => ({
 });
 
 /** Styles stand in the elements: mail programs drop all others. */
-export const backgroundStyle = (theme: MailTheme): string =>
+export const formatBackgroundStyle = (theme: MailTheme): string =>
   hasColours(theme) ? `; background-color: ${chooseColours(theme).background}` : '';
 
-export const textStyle = (theme: MailTheme): string =>
+export const formatTextStyle = (theme: MailTheme): string =>
   `font-family: ${FONTS[theme.font ?? 'system']}; font-size: 16px; line-height: 1.5${hasColours(theme) ? `; color: ${chooseColours(theme).text}` : ''}`;
 
-export function buttonStyle(theme: MailTheme): string {
+export function formatButtonStyle(theme: MailTheme): string {
   const { primary } = chooseColours(theme);
   const radius = Math.min(theme.radius ?? 6, 24);
   return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${chooseTextColour(primary)}; text-decoration: none`;
@@ -48,7 +48,7 @@ export function buttonStyle(theme: MailTheme): string {
 export function buildHeader({ logo, name, ...theme }: MailTheme, escaped: (text: string) => string): string[] {
   const escapedName = name === undefined ? '' : escaped(name);
   if (logo) {
-    const scale = Math.min(1, LARGEST.width / logo.width, LARGEST.height / logo.height);
+    const scale = Math.min(1, MAX_LOGO_SIZE.width / logo.width, MAX_LOGO_SIZE.height / logo.height);
     const [width, height] = [logo.width, logo.height].map((side) => Math.max(1, Math.round(side * scale)));
     return [
       `<p style="margin: 0 0 24px"><img src="cid:logo" alt="${escapedName}" width="${width}" height="${height}" style="border: 0"></p>`,

@@ -86,7 +86,7 @@ const BASE_SCHEMA = `
  * @param reader name of the reader's role, see `tenantNames`
  * @returns the database's version after the call (a newer release may have migrated it further)
  */
-export async function migrate(sql: TenantSql, reader: string): Promise<number> {
+export async function migrateDatabase(sql: TenantSql, reader: string): Promise<number> {
   return await sql.transaction(
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK_KEY]);

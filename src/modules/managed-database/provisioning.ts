@@ -3,7 +3,7 @@ import { type NeonApi, NeonProblem } from '../../platform/neon.ts';
 import { isPostgresError, openTenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
 import { provisioningFailed, provisioningPending } from '../../tenant-sql/failures.ts';
 import { readerSetup, type TenantNames, tenantNames, withLogin } from '../../tenant-sql/roles.ts';
-import { migrate } from './migrations.ts';
+import { migrateDatabase } from './migrations.ts';
 
 /** The connection data of a company's Postgres. */
 export interface TenantConnection {
@@ -13,7 +13,7 @@ export interface TenantConnection {
   ownerConnectionString: string;
   /** Connection string of the login that user SQL runs under. Secret. */
   readonlyConnectionString: string;
-  /** Version of the tenant schema, see `migrate`. */
+  /** Version of the tenant schema, see `migrateDatabase`. */
   schemaVersion: number;
 }
 
@@ -67,7 +67,7 @@ export async function provision(record: ProvisioningRecord, options: Provisionin
     if (finished !== null) return finished;
     if (await record.acquireLease(timeout + LEASE_MARGIN_MS)) break;
     if (Date.now() + POLL_MS >= deadline) throw provisioningPending();
-    await pause(POLL_MS);
+    await waitFor(POLL_MS);
   }
 
   let keepLease = false;
@@ -75,7 +75,7 @@ export async function provision(record: ProvisioningRecord, options: Provisionin
     // The lease may be free because another call has finished the work.
     const finished = await record.finished();
     if (finished !== null) return finished;
-    const connection = await build(record, options, deadline);
+    const connection = await buildDatabase(record, options, deadline);
     if (await record.finish(connection)) return connection;
     throw provisioningPending();
   } catch (error) {
@@ -87,7 +87,7 @@ export async function provision(record: ProvisioningRecord, options: Provisionin
   }
 }
 
-async function build(
+async function buildDatabase(
   record: ProvisioningRecord,
   { companyId, neon, sql }: ProvisioningOptions,
   deadline: number,
@@ -105,7 +105,7 @@ async function build(
       projectId,
       ownerConnectionString,
       readonlyConnectionString: withLogin(ownerConnectionString, names.reader, password),
-      schemaVersion: await migrate(owner, names.reader),
+      schemaVersion: await migrateDatabase(owner, names.reader),
     };
   } finally {
     await owner.close();
@@ -125,10 +125,10 @@ async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number)
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt += 1) {
       const created = await neon.findProject(names.project, deadline).catch(() => null);
       if (created !== null) return created;
-      await pause(FIND_PAUSE_MS);
+      await waitFor(FIND_PAUSE_MS);
     }
     throw new UnclearCreation(error.message, true, error);
   }
 }
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const waitFor = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));

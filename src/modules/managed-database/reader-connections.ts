@@ -7,14 +7,14 @@ import { Semaphore } from '../../platform/semaphore.ts';
  */
 const READER_CONNECTION_LIMITS = { permits: 36, maxWaiting: 1_000, waitMs: 15_000, holdMs: 60_000 };
 
-const byCompany = new Map<string, Semaphore>();
+const semaphoreByCompany = new Map<string, Semaphore>();
 
-export function readerConnections({ actor: { companyId } }: CompanyContext): Semaphore {
-  for (const [id, semaphore] of byCompany) if (semaphore.isIdle) byCompany.delete(id);
-  let semaphore = byCompany.get(companyId);
+export function getReaderConnections({ actor: { companyId } }: CompanyContext): Semaphore {
+  for (const [id, semaphore] of semaphoreByCompany) if (semaphore.isIdle) semaphoreByCompany.delete(id);
+  let semaphore = semaphoreByCompany.get(companyId);
   if (!semaphore) {
     semaphore = new Semaphore(READER_CONNECTION_LIMITS);
-    byCompany.set(companyId, semaphore);
+    semaphoreByCompany.set(companyId, semaphore);
   }
   return semaphore;
 }

@@ -4,11 +4,11 @@ import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher
 import type { ProvisioningRecord } from './provisioning.ts';
 import * as store from './store.ts';
 
-const makeContext = (companyId: string) => `tenant-sql:${companyId}`;
+const makeEncryptionContext = (companyId: string) => `tenant-sql:${companyId}`;
 
 /** Encrypts a company's connection strings, bound to the company: they do not decrypt for another one. */
-export function connectionCipher({ config, actor }: CompanyContext) {
-  const context = makeContext(actor.companyId);
+export function createConnectionCipher({ config, actor }: CompanyContext) {
+  const context = makeEncryptionContext(actor.companyId);
   return {
     encrypt: (text: string) => encrypt(config.ENCRYPTION_KEYS, text, context),
     decrypt: (text: string) => decrypt(config.ENCRYPTION_KEYS, text, context),
@@ -16,9 +16,9 @@ export function connectionCipher({ config, actor }: CompanyContext) {
 }
 
 /** The record of one call of provisioning in the control database. The company's row must exist. */
-export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
+export function createProvisioningRecord(ctx: CompanyContext): ProvisioningRecord {
   const { companyId } = ctx.actor;
-  const cipher = connectionCipher(ctx);
+  const cipher = createConnectionCipher(ctx);
   const token = newSecretToken();
   return {
     async finished() {
@@ -70,7 +70,7 @@ export async function renewConnections(ctx: Context): Promise<number> {
   const outdated = await store.readNotEncryptedUnder(ctx.db, newestPrefix(keys), RENEWED_PER_BATCH);
   for (const old of outdated) {
     const { companyId } = old;
-    const context = makeContext(companyId);
+    const context = makeEncryptionContext(companyId);
     const [ownerConnection, readonlyConnection, readerPassword] = await Promise.all(
       [old.ownerConnection, old.readonlyConnection, old.readerPassword].map((text) => reencrypt(keys, text, context)),
     );

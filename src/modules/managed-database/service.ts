@@ -10,10 +10,10 @@ import { countUse } from '../usage/queries.ts';
 import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
 import { CachedResults } from './kept-results.ts';
-import { migrate, TENANT_SCHEMA_VERSION } from './migrations.ts';
+import { migrateDatabase, TENANT_SCHEMA_VERSION } from './migrations.ts';
 import { provision as provisionDatabase } from './provisioning.ts';
-import { readerConnections } from './reader-connections.ts';
-import { connectionCipher, provisioningRecord } from './record.ts';
+import { getReaderConnections } from './reader-connections.ts';
+import { createConnectionCipher, createProvisioningRecord } from './record.ts';
 import * as store from './store.ts';
 import { isWaking, noteWaking } from './waking.ts';
 
@@ -49,7 +49,7 @@ interface OpenConnections {
   waking: PromiseWithResolvers<void>;
 }
 
-const openByContext = new WeakMap<Context, OpenConnections>();
+const connectionsByContext = new WeakMap<Context, OpenConnections>();
 
 /**
  * Provisions the company's Postgres unless that is done: concurrent or repeated calls create only one. The next call
@@ -60,8 +60,12 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const known = await getConnection(ctx);
   if (known) return readStatus(ctx);
   await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
-  await provisionDatabase(provisioningRecord(ctx), { companyId, neon: createNeonApi(ctx), sql: sqlOptions(ctx) });
-  openByContext.delete(ctx);
+  await provisionDatabase(createProvisioningRecord(ctx), {
+    companyId,
+    neon: createNeonApi(ctx),
+    sql: getSqlOptions(ctx),
+  });
+  connectionsByContext.delete(ctx);
   return readStatus(ctx);
 }
 
@@ -129,14 +133,14 @@ export const openCachedResults = (
 ): CachedResults => new CachedResults(ctx, readDataVersions, kind, key);
 
 /** Resolves when the database, which has slept, makes a connection of the context wait; otherwise never. */
-export const untilWaking = (ctx: CompanyContext): Promise<void> => getOpened(ctx).waking.promise;
+export const waitUntilWaking = (ctx: CompanyContext): Promise<void> => getOpened(ctx).waking.promise;
 
 /** The company's Postgres under the service's own login, one connection per context; undefined before provisioning. */
 export async function openDatabaseIfAny(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
   if (!connection) return undefined;
   const opened = getOpened(ctx);
-  opened.owner ??= open(ctx, connection.owner);
+  opened.owner ??= openConnection(ctx, connection.owner);
   return opened.owner;
 }
 
@@ -149,7 +153,7 @@ export async function openDatabaseToRead(ctx: CompanyContext): Promise<TenantSql
   if (!connection) return undefined;
   const opened = getOpened(ctx);
   if (opened.owner) return opened.owner;
-  opened.reading ??= open(ctx, throughPooler(connection.owner));
+  opened.reading ??= openConnection(ctx, throughPooler(connection.owner));
   return opened.reading;
 }
 
@@ -165,7 +169,7 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
  */
 export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
-  return connection ? openTenantSql(connection.owner, sqlOptions(ctx)) : undefined;
+  return connection ? openTenantSql(connection.owner, getSqlOptions(ctx)) : undefined;
 }
 
 /**
@@ -175,16 +179,16 @@ export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSq
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await getConnection(ctx);
   if (!connection) throw notProvisioned();
-  const release = await readerConnections(ctx).acquire();
+  const release = await getReaderConnections(ctx).acquire();
   if (!release) throw databaseUnavailable().because(new Error('too many statements wait for a connection'));
-  return open(ctx, throughPooler(connection.reader), release);
+  return openConnection(ctx, throughPooler(connection.reader), release);
 }
 
 /** Opens one more connection, as `openReadonlyDatabase` does; undefined while other statements wait for one. */
 export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await getConnection(ctx);
-  const release = readerConnections(ctx).tryAcquire();
-  return connection && release ? open(ctx, throughPooler(connection.reader), release) : undefined;
+  const release = getReaderConnections(ctx).tryAcquire();
+  return connection && release ? openConnection(ctx, throughPooler(connection.reader), release) : undefined;
 }
 
 /** Schedules the sweep of the company's Postgres at `dueAt` (ms) or before. */
@@ -221,14 +225,14 @@ export async function finishSweep(
 }
 
 /** The company's quota of its Postgres or its files; undefined for no limit. */
-export const quotaFor = async (ctx: CompanyContext, quota: Quota): Promise<number | undefined> =>
+export const readQuota = async (ctx: CompanyContext, quota: Quota): Promise<number | undefined> =>
   (await getConnection(ctx))?.quotas[quota];
 
 function getOpened(ctx: CompanyContext): OpenConnections {
-  let opened = openByContext.get(ctx);
+  let opened = connectionsByContext.get(ctx);
   if (!opened) {
     opened = { connection: readConnection(ctx), waking: Promise.withResolvers() };
-    openByContext.set(ctx, opened);
+    connectionsByContext.set(ctx, opened);
   }
   return opened;
 }
@@ -238,7 +242,7 @@ const getConnection = (ctx: CompanyContext): Promise<Connection | null> => getOp
 async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
   const row = await store.readDatabase(ctx.db, ctx.actor.companyId);
   if (row?.status !== 'ready' || row.ownerConnection === null || row.readonlyConnection === null) return null;
-  const cipher = connectionCipher(ctx);
+  const cipher = createConnectionCipher(ctx);
   const [owner, reader] = await Promise.all([
     cipher.decrypt(row.ownerConnection),
     cipher.decrypt(row.readonlyConnection),
@@ -250,24 +254,24 @@ async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
 /** Migrates a database that was last used before this release. */
 async function migrateToRelease(ctx: CompanyContext, owner: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const sql = openTenantSql(owner, sqlOptions(ctx));
+  const sql = openTenantSql(owner, getSqlOptions(ctx));
   try {
-    const version = await migrate(sql, tenantNames(companyId).reader);
+    const version = await migrateDatabase(sql, tenantNames(companyId).reader);
     await store.recordMigration(ctx.db, companyId, version, ctx.now());
   } finally {
     await sql.close();
   }
 }
 
-function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}): TenantSql {
+function openConnection(ctx: CompanyContext, connectionString: string, onClosed = () => {}): TenantSql {
   const onWaking = (isWaking: boolean) => {
     if (isWaking) getOpened(ctx).waking.resolve();
     noteWaking(ctx, isWaking);
   };
   const onUserSql = () => noteExecution(ctx);
-  const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed, onWaking, onUserSql });
+  const sql = openTenantSql(connectionString, { ...getSqlOptions(ctx), onClosed, onWaking, onUserSql });
   ctx.cleanup(() => {
-    forget(getOpened(ctx), sql);
+    forgetConnection(getOpened(ctx), sql);
     return sql.close();
   });
   return sql;
@@ -285,12 +289,12 @@ export async function countExecutions(ctx: CompanyContext, count: number): Promi
 }
 
 /** Removes a closed connection, so that a context that is used again opens another one. */
-function forget(opened: OpenConnections, closed: TenantSql): void {
+function forgetConnection(opened: OpenConnections, closed: TenantSql): void {
   if (opened.owner === closed) delete opened.owner;
   if (opened.reading === closed) delete opened.reading;
 }
 
-const sqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
+const getSqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
   config.NEON_WS_PROXY === undefined ? {} : { wsProxy: config.NEON_WS_PROXY };
 
 /** Selects the columns of the service's own tables in the company's Postgres that name the user who did something. */

@@ -6,9 +6,9 @@ import { isCompanyActive } from '../companies/queries.ts';
 
 export type DatabaseRow = typeof managedDatabases.$inferSelect;
 
-const ofCompany = (companyId: string) => eq(managedDatabases.companyId, companyId);
-const leasedBy = (companyId: string, token: string) =>
-  and(ofCompany(companyId), eq(managedDatabases.leaseToken, token));
+const isOfCompany = (companyId: string) => eq(managedDatabases.companyId, companyId);
+const isLeasedBy = (companyId: string, token: string) =>
+  and(isOfCompany(companyId), eq(managedDatabases.leaseToken, token));
 
 /** The company's row, with its quotas. */
 export async function readDatabase(
@@ -19,7 +19,7 @@ export async function readDatabase(
   return db
     .select({ ...getTableColumns(managedDatabases), quotas: quotas.mapWith(companies.quotas).as('quotas') })
     .from(managedDatabases)
-    .where(ofCompany(companyId))
+    .where(isOfCompany(companyId))
     .get() as Promise<(DatabaseRow & { quotas: Quotas | null }) | undefined>;
 }
 
@@ -53,12 +53,12 @@ export async function takeLease(
   const result = await db
     .update(managedDatabases)
     .set({ leaseToken: token, leaseUntil: until, updatedAt: now })
-    .where(and(ofCompany(companyId), or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))));
+    .where(and(isOfCompany(companyId), or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))));
   return countChangedRows(result) === 1;
 }
 
 export async function releaseLease(db: ControlDb, companyId: string, token: string): Promise<void> {
-  await db.update(managedDatabases).set({ leaseToken: null, leaseUntil: null }).where(leasedBy(companyId, token));
+  await db.update(managedDatabases).set({ leaseToken: null, leaseUntil: null }).where(isLeasedBy(companyId, token));
 }
 
 /** Stores the reader's password (encrypted) unless one is stored. @returns the stored one */
@@ -67,8 +67,8 @@ export async function keepReaderPassword(db: ControlDb, companyId: string, encry
     keep: db
       .update(managedDatabases)
       .set({ readerPassword: encrypted })
-      .where(and(ofCompany(companyId), isNull(managedDatabases.readerPassword))),
-    kept: db.select({ password: managedDatabases.readerPassword }).from(managedDatabases).where(ofCompany(companyId)),
+      .where(and(isOfCompany(companyId), isNull(managedDatabases.readerPassword))),
+    kept: db.select({ password: managedDatabases.readerPassword }).from(managedDatabases).where(isOfCompany(companyId)),
   });
   return kept[0]?.password ?? encrypted;
 }
@@ -86,7 +86,7 @@ export async function recordReady(
   const result = await db
     .update(managedDatabases)
     .set({ ...ready, status: 'ready', leaseToken: null, leaseUntil: null })
-    .where(leasedBy(companyId, token));
+    .where(isLeasedBy(companyId, token));
   return countChangedRows(result) === 1;
 }
 
@@ -96,7 +96,7 @@ export async function recordMigration(db: ControlDb, companyId: string, version:
     recorded: db
       .update(managedDatabases)
       .set({ migrationsVersion: version, updatedAt: now })
-      .where(ofCompany(companyId)),
+      .where(isOfCompany(companyId)),
   });
 }
 
@@ -108,7 +108,7 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
       sweepAt: sql`min(coalesce(${managedDatabases.sweepAt}, ${dueAt}), ${dueAt})`,
       sweepMarks: sql`${managedDatabases.sweepMarks} + 1`,
     })
-    .where(ofCompany(companyId));
+    .where(isOfCompany(companyId));
 }
 
 /** The name for all tables in a change, which no table can have. */
@@ -151,7 +151,7 @@ export async function beginDataChange(
       dataChanges: sql`iif(${dataChangesUntil} > ${now}, ${dataChanges}, 0) + 1`,
       dataChangesUntil: until,
     })
-    .where(ofCompany(companyId));
+    .where(isOfCompany(companyId));
 }
 
 /** The last changed tables of a list; the others are counted under `ALL_TABLES`. */
@@ -171,7 +171,7 @@ export async function endDataChange(db: ControlDb, companyId: string, id: string
       dataChanges: sql`max(${dataChanges} - 1, 0)`,
       openChanges: sql`json_remove(${openChanges}, ${`$."${id}"`})`,
     })
-    .where(ofCompany(companyId));
+    .where(isOfCompany(companyId));
 }
 
 /** Claims due databases, the longest waiting first, and postpones their next sweep to `next` meanwhile. */
@@ -209,12 +209,12 @@ export async function finishSweep(
       sweepAt: sql`iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})`,
       ...sizes,
     })
-    .where(ofCompany(companyId));
+    .where(isOfCompany(companyId));
 }
 
 /** Stores the measured sizes of a company. */
 export const recordSizes = (db: ControlDb, companyId: string, sizes: Sizes) =>
-  db.update(managedDatabases).set(sizes).where(ofCompany(companyId));
+  db.update(managedDatabases).set(sizes).where(isOfCompany(companyId));
 
 export type Encrypted = Pick<DatabaseRow, 'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'>;
 
@@ -236,7 +236,7 @@ export async function replaceEncrypted(db: ControlDb, old: Encrypted, renewed: E
     .set(renewed)
     .where(
       and(
-        ofCompany(old.companyId),
+        isOfCompany(old.companyId),
         sql`${ownerConnection} is ${old.ownerConnection}`,
         sql`${readonlyConnection} is ${old.readonlyConnection}`,
         sql`${readerPassword} is ${old.readerPassword}`,

@@ -9,7 +9,7 @@ import { quoted } from '../../tenant-sql/identifiers.ts';
 import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { changeInTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
-import { buildMisfitObstacle, convertColumn, nullObstacle, selectObstacles } from './conversions.ts';
+import { buildMisfitObstacle, buildNullObstacle, convertColumn, selectObstacles } from './conversions.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
 import { type AnnounceTables, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
@@ -53,7 +53,7 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
       const change = { displayName, columns: plan.columns, at: isoTimestamp(ctx.now()) };
       const changed = await store.changeTable(tx, toTableKey(ctx, id), change);
       if (plan.changes) {
-        await applyPlan(tx, table, plan, mayReadRows(ctx, id));
+        await applyColumnPlan(tx, table, plan, mayReadRows(ctx, id));
         await endUndo(tx, toTableKey(ctx, id), 'columns_changed');
       }
       if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
@@ -68,7 +68,12 @@ export async function changeTable(ctx: PrincipalContext, id: string, changes: Ta
 }
 
 /** Applies a plan to a table's columns. @param showsValues whether a refusal may show the value that causes it */
-async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan, showsValues: boolean): Promise<void> {
+async function applyColumnPlan(
+  tx: TenantTx,
+  table: ManagedTable,
+  plan: ColumnPlan,
+  showsValues: boolean,
+): Promise<void> {
   const name = table.displayName;
   const problems = await findLosses(tx, table, plan, showsValues);
   if (problems.length > 0) throw columnsRefused(problems);
@@ -146,7 +151,7 @@ async function findLosses(
     ),
     selectObstacles(
       name,
-      required.map(({ from }) => nullObstacle(from.name)),
+      required.map(({ from }) => buildNullObstacle(from.name)),
     ),
   ]);
   const misfitIn = new Map(converted.map((each, at) => [each, misfits?.found[at]]));

@@ -51,10 +51,10 @@ export function planColumns(present: Column[], wanted: WantedColumn[]): ColumnPl
   });
   const added = columns.flatMap((column, index) => (sources.has(index) ? [] : [{ index, column }]));
   const changes =
-    present.length !== columns.length || present.some((column, index) => !sameColumn(column, columns[index]));
+    present.length !== columns.length || present.some((column, index) => !isSameColumn(column, columns[index]));
   return { dropped: [...unclaimed.values()], kept, added, columns, changes };
 }
 
-function sameColumn(a: Column, b: Column | undefined): boolean {
+function isSameColumn(a: Column, b: Column | undefined): boolean {
   return a.name === b?.name && a.display_name === b.display_name && a.type === b.type && a.nullable === b.nullable;
 }

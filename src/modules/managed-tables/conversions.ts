@@ -9,17 +9,17 @@ interface Conversion {
   using(column: string): string;
 }
 
-const always = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
+const makeUnconditionalConversion = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
 
 /** The conversion from text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
-const fromText = (type: ColumnType, shape: string): Conversion => ({
+const makeTextConversion = (type: ColumnType, shape: string): Conversion => ({
   fits: (c) => `(btrim(${c}) ~ '${shape}' AND pg_input_is_valid(btrim(${c}), '${POSTGRES_TYPES[type]}'))`,
   using: (c) => `btrim(${c})::${POSTGRES_TYPES[type]}`,
 });
 
-const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${c} = 1` };
+const ZERO_OR_ONE_CONVERSION: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${c} = 1` };
 
-const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
+const utcSql = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
 
 /** The start of a number: 007 is a code, not the number 7, and the conversion would lose its leading zeros. */
 const NUMBER_START_PATTERN = '^[+-]?(?!0[0-9])';
@@ -28,51 +28,54 @@ const DATE_PATTERN = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 const TIME_PATTERN = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
 const DATETIME_PATTERN = `^${DATE_PATTERN}([Tt ]${TIME_PATTERN}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
-const textToDatetime = fromText('datetime', DATETIME_PATTERN);
+const TEXT_TO_DATETIME = makeTextConversion('datetime', DATETIME_PATTERN);
 
 /** The conversions between types. Other pairs convert only if every value is null. */
 const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
-  'text integer': fromText('integer', `${NUMBER_START_PATTERN}[0-9]+$`),
-  'text decimal': fromText('decimal', `${NUMBER_START_PATTERN}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
+  'text integer': makeTextConversion('integer', `${NUMBER_START_PATTERN}[0-9]+$`),
+  'text decimal': makeTextConversion(
+    'decimal',
+    `${NUMBER_START_PATTERN}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`,
+  ),
   'text boolean': {
     fits: (c) => `lower(btrim(${c})) IN ('true', 'false')`,
     using: (c) => `lower(btrim(${c})) = 'true'`,
   },
-  'text date': fromText('date', `^${DATE_PATTERN}$`),
+  'text date': makeTextConversion('date', `^${DATE_PATTERN}$`),
   'text datetime': {
     // An offset can move a datetime out of the years that the API supports.
-    fits: (c) => `CASE WHEN ${textToDatetime.fits(c)} THEN
-      extract(year FROM ${utc(textToDatetime.using(c))}) BETWEEN 1 AND 9999 ELSE false END`,
-    using: textToDatetime.using,
+    fits: (c) => `CASE WHEN ${TEXT_TO_DATETIME.fits(c)} THEN
+      extract(year FROM ${utcSql(TEXT_TO_DATETIME.using(c))}) BETWEEN 1 AND 9999 ELSE false END`,
+    using: TEXT_TO_DATETIME.using,
   },
-  'integer text': always((c) => `${c}::text`),
-  'integer decimal': always((c) => `${c}::numeric`),
-  'integer boolean': zeroOrOne,
-  'decimal text': always((c) => `${c}::text`),
+  'integer text': makeUnconditionalConversion((c) => `${c}::text`),
+  'integer decimal': makeUnconditionalConversion((c) => `${c}::numeric`),
+  'integer boolean': ZERO_OR_ONE_CONVERSION,
+  'decimal text': makeUnconditionalConversion((c) => `${c}::text`),
   'decimal integer': {
     fits: (c) => `(${c} = trunc(${c}) AND ${c} BETWEEN -9223372036854775808 AND 9223372036854775807)`,
     using: (c) => `${c}::bigint`,
   },
-  'decimal boolean': zeroOrOne,
-  'boolean text': always((c) => `${c}::text`),
-  'boolean integer': always((c) => `${c}::int::bigint`),
-  'boolean decimal': always((c) => `${c}::int::numeric`),
-  'date text': always((c) => `to_char(${c}, 'YYYY-MM-DD')`),
-  'date datetime': always((c) => `(${c}::timestamp AT TIME ZONE 'UTC')`),
-  'datetime text': always((c) => `to_char(${utc(c)}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),
+  'decimal boolean': ZERO_OR_ONE_CONVERSION,
+  'boolean text': makeUnconditionalConversion((c) => `${c}::text`),
+  'boolean integer': makeUnconditionalConversion((c) => `${c}::int::bigint`),
+  'boolean decimal': makeUnconditionalConversion((c) => `${c}::int::numeric`),
+  'date text': makeUnconditionalConversion((c) => `to_char(${c}, 'YYYY-MM-DD')`),
+  'date datetime': makeUnconditionalConversion((c) => `(${c}::timestamp AT TIME ZONE 'UTC')`),
+  'datetime text': makeUnconditionalConversion((c) => `to_char(${utcSql(c)}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),
   'datetime date': {
-    fits: (c) => `${utc(c)} = date_trunc('day', ${utc(c)})`,
-    using: (c) => `${utc(c)}::date`,
+    fits: (c) => `${utcSql(c)} = date_trunc('day', ${utcSql(c)})`,
+    using: (c) => `${utcSql(c)}::date`,
   },
 };
 
-const nullConversion = (to: ColumnType): Conversion => ({
+const makeNullConversion = (to: ColumnType): Conversion => ({
   fits: () => 'false',
   using: () => `NULL::${POSTGRES_TYPES[to]}`,
 });
 
 const findConversion = (from: ColumnType, to: ColumnType): Conversion =>
-  CONVERSIONS[`${from} ${to}`] ?? nullConversion(to);
+  CONVERSIONS[`${from} ${to}`] ?? makeNullConversion(to);
 
 /** A condition that a change may not meet in any row of a column, as SQL, and the text that shows the first such row. */
 export interface Obstacle {
@@ -87,12 +90,12 @@ export function buildMisfitObstacle(from: Column, to: ColumnType): Obstacle {
   return { conditionSql: `${column} IS NOT NULL AND NOT (${fits})`, valueSql: `left(${column}::text, 100)` };
 }
 
-export const nullObstacle = (column: string): Obstacle => ({
+export const buildNullObstacle = (column: string): Obstacle => ({
   conditionSql: `${quoted(column)} IS NULL`,
   valueSql: "''::text",
 });
 
-export const filledObstacle = (column: string): Obstacle => ({
+export const buildFilledObstacle = (column: string): Obstacle => ({
   conditionSql: `${quoted(column)} IS NOT NULL`,
   valueSql: "''::text",
 });

@@ -4,7 +4,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column, ColumnType } from '../../tenant-sql/columns.ts';
 import { alterColumns, columnDefinition } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
-import { buildMisfitObstacle, convertColumn, filledObstacle, selectObstacles } from './conversions.ts';
+import { buildFilledObstacle, buildMisfitObstacle, convertColumn, selectObstacles } from './conversions.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -17,7 +17,7 @@ export interface AppliedEvolution {
 }
 
 /** The setting for the conversion of dates to times, and of times to texts: in UTC. */
-const IN_UTC = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
+const SET_UTC = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
 
 /**
  * Adds columns to a table, and widens others, in one pass over its rows. The table's `shape` must be locked; its other
@@ -42,7 +42,7 @@ export async function evolveTable(
     }),
     ...added.map((column) => `ADD COLUMN ${columnDefinition(column)}`),
   ];
-  await tx.queryAll([IN_UTC]);
+  await tx.queryAll([SET_UTC]);
   await tx.execute(alterColumns(table.displayName, actions));
   return changeColumns(tx, ctx, table, [...columns, ...added]);
 }
@@ -71,9 +71,9 @@ export async function revertEvolution(
     return from ? [{ column, from }] : [];
   });
   const [, [obstacles]] = await tx.queryAll<[unknown, { found: (string | null)[] }]>([
-    IN_UTC,
+    SET_UTC,
     selectObstacles(table.displayName, [
-      ...added.map(filledObstacle),
+      ...added.map(buildFilledObstacle),
       ...narrowed.map(({ column, from }) => buildMisfitObstacle(column, from)),
     ]),
   ]);

@@ -7,20 +7,20 @@ import { bindings, isSelective } from '../../tenant-sql/row-filters.ts';
 import { writeParquet } from './export-parquet.ts';
 import type { RawRow } from './page.ts';
 import {
-  asCsv,
-  asRows,
   BATCH_ROWS,
+  csvSelectList,
   declareIds,
   FETCH_IDS,
   type NextRows,
   type RowWalk,
+  rowsSelectList,
   selectBatch,
   selectRows,
 } from './row-batches.ts';
 import type { RowOrder } from './row-pages.ts';
 import { toRow } from './row-view.ts';
 import { findLongColumn } from './surveys.ts';
-import { longText, toCells } from './workbook-cells.ts';
+import { textTooLong, toCells } from './workbook-cells.ts';
 
 /** The formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
@@ -53,7 +53,7 @@ export const WRITERS: Record<ExportFormat, (selected: ExportSelection) => Writer
   csv: writeCsv,
   ndjson: writeNdjson,
   xlsx: writeXlsx,
-  parquet: (selected) => writeParquet(selected, rowReader(selected)),
+  parquet: (selected) => writeParquet(selected, createRowReader(selected)),
 };
 
 const encoder = new TextEncoder();
@@ -75,7 +75,7 @@ function writeCsv(selected: ExportSelection): Writer {
 async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds: number): AsyncGenerator<Uint8Array> {
   const { shown, rows: selection, safe, hasLongValues } = selected;
   const steps = chooseSteps(selected);
-  const buffers = new LineBuffers(BUFFERS, BUFFER_BYTES);
+  const buffers = new LineBuffers(BUFFER_COUNT, BUFFER_BYTES);
   // To weigh rows or to look for them takes time, which is limited.
   const most = hasLongValues || isSelective(selection) ? BATCH_ROWS : Number.POSITIVE_INFINITY;
   let asked = INITIAL_BATCH_ROWS;
@@ -86,8 +86,8 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
     if (next === null) return;
     const values = bindAsSettings();
     const select = hasLongValues
-      ? selectBatch(selected, next, asCsv(shown, safe, 'batch'), values.bind)
-      : selectRows(selected, next, asCsv(shown, safe, 'source'), values.bind);
+      ? selectBatch(selected, next, csvSelectList(shown, safe, 'batch'), values.bind)
+      : selectRows(selected, next, csvSelectList(shown, safe, 'source'), values.bind);
     const began = Date.now();
     const copied = copyOut(tx, values.statement(), select, milliseconds, buffers);
     // It may fail while lines are written that came before.
@@ -109,7 +109,7 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
 const ID_LENGTH = 36;
 const INITIAL_BATCH_ROWS = 500;
 /** The number of buffers in which lines wait for the reader, and the bytes of each; no line is split. */
-const BUFFERS = 16;
+const BUFFER_COUNT = 16;
 const BUFFER_BYTES = 512 * 1024;
 /** The smallest batch to ask Postgres for: it fits into the buffers, even if nothing is read meanwhile. Below, the largest. */
 const MIN_BATCH_BYTES = 12 * BUFFER_BYTES;
@@ -119,7 +119,7 @@ const SLOW_BATCH_MS = 2_000;
 
 /** Writes rows as the list shows them, one a line. */
 function writeNdjson(selected: ExportSelection): Writer {
-  const nextRows = rowReader(selected);
+  const nextRows = createRowReader(selected);
   return {
     header: new Uint8Array(),
     async next(tx) {
@@ -133,7 +133,7 @@ function writeNdjson(selected: ExportSelection): Writer {
 /** Writes a workbook with one sheet, which has the name of the table. */
 function writeXlsx(selected: ExportSelection): Writer {
   const { table, shown, rows: selection, safe } = selected;
-  const nextRows = rowReader(selected);
+  const nextRows = createRowReader(selected);
   const book = new WorkbookWriter(table, ['id', ...shown.map(({ name }) => name)]);
   let isSurveyed = false;
   let isEnded = false;
@@ -144,7 +144,7 @@ function writeXlsx(selected: ExportSelection): Writer {
       if (isEnded) return null;
       if (!isSurveyed) {
         const long = await findLongColumn(tx, table, shown, selection, { characters: MAX_CELL_TEXT, safe });
-        if (long !== undefined) throw longText(long);
+        if (long !== undefined) throw textTooLong(long);
         isSurveyed = true;
       }
       const rows = await nextRows(tx);
@@ -155,9 +155,9 @@ function writeXlsx(selected: ExportSelection): Writer {
 }
 
 /** Returns a function that reads the next rows; none at the end. */
-function rowReader(selected: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {
+function createRowReader(selected: ExportSelection): (tx: TenantTx) => Promise<RawRow[]> {
   const steps = chooseSteps(selected);
-  const list = asRows(selected.shown);
+  const list = rowsSelectList(selected.shown);
   return async (tx) => {
     const next = await steps.next(tx, BATCH_ROWS);
     if (next === null) return [];

@@ -7,9 +7,9 @@ export const READER_WAIT_MS = 5_000;
 /** The maximum total time to wait for writes to R2 that are slower than reading the rows. Milliseconds. */
 const MAX_R2_DELAY_MS = 45_000;
 /** The largest bytes that are copied before they are sent: only buffers of this size are used again (see `LineBuffers`). */
-const COPIED_BYTES = 512 * 1024;
+const MAX_COPIED_BYTES = 512 * 1024;
 
-const NOT_YET = new Error('not taken yet');
+const NOT_TAKEN_YET = new Error('not taken yet');
 
 /** Thrown where the reader of an export takes no more. */
 export class ReaderGone extends Error {}
@@ -18,7 +18,7 @@ export class ReaderGone extends Error {}
 export class ExportOutput {
   readonly #ctx: CompanyContext;
   readonly #reader: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #copy = new Uint8Array(COPIED_BYTES);
+  readonly #copy = new Uint8Array(MAX_COPIED_BYTES);
   #patienceMs = READER_WAIT_MS;
   #behindMs = MAX_R2_DELAY_MS;
   #written: Promise<void> = Promise.resolve();
@@ -44,8 +44,8 @@ export class ExportOutput {
       this.#behindMs -= Date.now() - began;
       return;
     }
-    await withinTime(Math.max(0, this.#patienceMs), this.#written, () => NOT_YET).catch((error) => {
-      if (error !== NOT_YET) throw error;
+    await withinTime(Math.max(0, this.#patienceMs), this.#written, () => NOT_TAKEN_YET).catch((error) => {
+      if (error !== NOT_TAKEN_YET) throw error;
       this.#waiting = new WaitingExport(this.#ctx, this.#written, (bytes) => this.#send(bytes));
     });
     this.#patienceMs -= Date.now() - began;
@@ -70,7 +70,7 @@ export class ExportOutput {
 
   /** A copy of bytes whose memory may be used again before they are sent; larger bytes as they are. */
   #copyBytes(bytes: Uint8Array): Uint8Array {
-    if (bytes.length > COPIED_BYTES) return bytes;
+    if (bytes.length > MAX_COPIED_BYTES) return bytes;
     this.#copy.set(bytes);
     return this.#copy.subarray(0, bytes.length);
   }

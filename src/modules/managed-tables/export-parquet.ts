@@ -9,8 +9,8 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import type { ExportSelection, Writer } from './export-formats.ts';
 import type { RawRow } from './page.ts';
-import { parquetValue } from './parquet-values.ts';
-import { type RowWalk, usualBatchRows } from './row-batches.ts';
+import { toParquetValue } from './parquet-values.ts';
+import { computeUsualBatchRows, type RowWalk } from './row-batches.ts';
 import { measureScales } from './surveys.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
@@ -21,7 +21,7 @@ export function writeParquet(selected: ExportSelection, nextRows: (tx: TenantTx)
   let isEnded = false;
   const writer: Writer = {
     header: new Uint8Array(),
-    maxRows: Math.floor(MAX_PARTS / (shown.length + 1)) * usualBatchRows(shown),
+    maxRows: Math.floor(MAX_PARTS / (shown.length + 1)) * computeUsualBatchRows(shown),
     async next(tx) {
       if (isEnded) return null;
       if (!file) {
@@ -40,7 +40,7 @@ export function writeParquet(selected: ExportSelection, nextRows: (tx: TenantTx)
 /** The values of a column of the file, by its place: the id stands at 0, the columns of the table follow. */
 export function readValues(rows: RawRow[], type: ParquetType, at: number) {
   const name = at === 0 ? 'id' : `c${at - 1}`;
-  return rows.map((row) => parquetValue(type, row[name] ?? null));
+  return rows.map((row) => toParquetValue(type, row[name] ?? null));
 }
 
 /**

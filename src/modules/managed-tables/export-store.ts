@@ -10,11 +10,11 @@ export const MAX_EXPORTS = 4;
 const EXPORT_LOCK_KEY = 728_346_192;
 
 /** Locks one of the company's `MAX_EXPORTS` slots for exports until the transaction ends; no row if none is free. */
-const TAKE_PLACE = `
+const TAKE_EXPORT_SLOT = `
   SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place) LIMIT 1`;
 
 /** Settings for the text of values, and for a cursor that is read to its end. */
-const SETTINGS = `
+const EXPORT_SETTINGS = `
   SELECT set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true),
     set_config('cursor_tuple_fraction', '1', true)`;
 
@@ -41,9 +41,9 @@ const selectHasLongValues = (table: string): Statement => ({
 export async function enterExport(tx: TenantTx, key: TableKey, table: string): Promise<ExportStart> {
   const [, , [row], places, [long]] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown, { found: boolean }]>([
     lockShape(table),
-    { text: SETTINGS, values: [] },
+    { text: EXPORT_SETTINGS, values: [] },
     selectTable(key),
-    { text: TAKE_PLACE, values: [] },
+    { text: TAKE_EXPORT_SLOT, values: [] },
     selectHasLongValues(table),
   ]);
   return {

@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { qualified, quoted } from '../../tenant-sql/identifiers.ts';
 import { INDEX_PREFIX } from '../../tenant-sql/indexes.ts';
-import { type CatalogueRow, FIELDS, selectTable, type TableKey, toTable } from './store.ts';
+import { CATALOGUE_COLUMNS, type CatalogueRow, selectTable, type TableKey, toTable } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** An index as Postgres knows it. */
@@ -59,7 +59,7 @@ export async function findKeyedTables(
   idsOrNames: string[],
 ): Promise<{ table: ManagedTable; unique: string[] }[]> {
   const rows = await tx.query<CatalogueRow & { unique_columns: string[] }>(
-    `SELECT ${FIELDS}, ${UNIQUE_COLUMNS} AS unique_columns FROM console.managed_tables
+    `SELECT ${CATALOGUE_COLUMNS}, ${UNIQUE_COLUMNS} AS unique_columns FROM console.managed_tables
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );

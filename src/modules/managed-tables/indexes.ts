@@ -37,7 +37,7 @@ export interface TableIndex {
 }
 
 /** The time to wait for running transactions, such as a load, before an index is begun, and the interval of checks. */
-const OTHERS_WAIT = { waitMs: 8_000, everyMs: 100 };
+const TRANSACTION_WAIT = { waitMs: 8_000, everyMs: 100 };
 /** The time reserved for dropping an index: the last part of a request whose index is not built in time. */
 const DROP_TIMEOUT_MS = 5_000;
 /** The time after which the sweep looks for an index whose building broke off. */
@@ -54,7 +54,7 @@ const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
 
 /** The indexes of a table, the oldest first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
-  const { indexes } = await read(await requireTablesDatabaseToRead(ctx), toTableKey(ctx, tableId));
+  const { indexes } = await readTableIndexes(await requireTablesDatabaseToRead(ctx), toTableKey(ctx, tableId));
   return indexes.filter(({ valid }) => valid).map(toIndex);
 }
 
@@ -78,14 +78,14 @@ export async function createIndex(
   const until = Date.now() + MAX_CHANGE_WAIT_MS;
   return withIndexLock(database, tableId, () =>
     withCurrentTable(database, key, async (_, onTable) => {
-      const { table, indexes } = await read(database, key);
+      const { table, indexes } = await readTableIndexes(database, key);
       onTable(table);
       const unknown = wanted.columns.filter((name) => !table.columns.some((column) => column.name === name));
       if (unknown.length > 0) throw unknownColumns(unknown);
-      await dropBroken(database, key, DROP_TIMEOUT_MS);
+      await dropInvalidIndexes(database, key, DROP_TIMEOUT_MS);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
-      await untilOthersEnd(database, table.displayName, until, false);
-      const building = () => build(ctx, database, key, table, { id: ctx.newId(), ...wanted }, until);
+      await waitForTransactions(database, table.displayName, until, false);
+      const building = () => buildIndex(ctx, database, key, table, { id: ctx.newId(), ...wanted }, until);
       return wanted.unique ? changeUniqueColumns(ctx, tableId, building) : building();
     }),
   );
@@ -116,15 +116,15 @@ export async function requireUniqueIndex(
 export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId: string): Promise<void> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
-  await read(database, key);
+  await readTableIndexes(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
   await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
   const until = Date.now() + MAX_CHANGE_WAIT_MS;
   await withIndexLock(database, tableId, async () => {
-    const { table, indexes } = await read(database, key);
+    const { table, indexes } = await readTableIndexes(database, key);
     const index = indexes.find(({ id, valid }) => valid && id === indexId);
     if (!index) throw indexNotFound();
-    await untilOthersEnd(database, table.displayName, until, true);
+    await waitForTransactions(database, table.displayName, until, true);
     const dropping = () => drop(database, indexId, until - Date.now());
     await (index.unique ? changeUniqueColumns(ctx, tableId, dropping) : dropping());
   });
@@ -151,7 +151,12 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   let due = Number.POSITIVE_INFINITY;
   for (const tableId of await store.findTablesWithInvalidIndex(database, ctx.actor.companyId)) {
     try {
-      await withIndexLock(database, tableId, () => dropBroken(database, toTableKey(ctx, tableId), SWEEP_MS / 2), 0);
+      await withIndexLock(
+        database,
+        tableId,
+        () => dropInvalidIndexes(database, toTableKey(ctx, tableId), SWEEP_MS / 2),
+        0,
+      );
     } catch (error) {
       if (!tableInUse.matches(error)) throw error;
       due = ctx.now() + SWEEP_MS;
@@ -161,7 +166,7 @@ export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
 }
 
 /** Drops invalid indexes. Under the lock of the table's indexes none is being built, so these are left over. */
-async function dropBroken(database: TenantSql, key: TableKey, milliseconds: number): Promise<void> {
+async function dropInvalidIndexes(database: TenantSql, key: TableKey, milliseconds: number): Promise<void> {
   const found = await store.readIndexes(database, key);
   for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id, milliseconds);
 }
@@ -170,23 +175,23 @@ async function dropBroken(database: TenantSql, key: TableKey, milliseconds: numb
  * Waits for the transactions that building or dropping an index would wait for: a statement that does not end in time leaves a
  * broken index behind, as long as they run.
  */
-async function untilOthersEnd(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
-  const latest = Math.min(until, Date.now() + OTHERS_WAIT.waitMs);
+async function waitForTransactions(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
+  const latest = Math.min(until, Date.now() + TRANSACTION_WAIT.waitMs);
   let { since, found } = await store.checkBlockingTransactions(database, table, null, all);
   while (found) {
     if (Date.now() >= latest) throw tableInUse();
-    await new Promise((resolve) => setTimeout(resolve, OTHERS_WAIT.everyMs));
+    await new Promise((resolve) => setTimeout(resolve, TRANSACTION_WAIT.everyMs));
     ({ found } = await store.checkBlockingTransactions(database, table, since, all));
   }
 }
 
-async function read(database: TenantSql, key: TableKey) {
+async function readTableIndexes(database: TenantSql, key: TableKey) {
   const found = await store.readIndexes(database, key);
   if (!found) throw tableNotFound();
   return found;
 }
 
-async function build(
+async function buildIndex(
   ctx: PrincipalContext,
   database: TenantSql,
   key: TableKey,

@@ -3,7 +3,7 @@ import { Semaphore } from '../../platform/semaphore.ts';
 import { tooManyLargeRows } from './failures.ts';
 
 /** The maximum number of bytes of a row that is written beside any others. */
-const LARGE_BYTES = 1024 * 1024;
+const MAX_SMALL_ROW_BYTES = 1024 * 1024;
 
 /**
  * A value of 10 MiB takes some 40 MB on its way to Postgres, of the 128 MB that an isolate has. Waiting requests hold their
@@ -16,6 +16,6 @@ const semaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, hol
  * @throws tooManyLargeRows if too many others wait, or for too long
  */
 export function limitLargeRows<T>(rows: readonly (UnreadObject | null)[], work: () => Promise<T>): Promise<T> {
-  const isLarge = rows.some((row) => row && row.bytes > LARGE_BYTES);
+  const isLarge = rows.some((row) => row && row.bytes > MAX_SMALL_ROW_BYTES);
   return isLarge ? semaphore.run(work, tooManyLargeRows) : work();
 }

@@ -45,9 +45,9 @@ export interface FoundPage {
 }
 
 /** The maximum number of tables that an isolate remembers. */
-const MAX_KNOWN = 500;
+const MAX_KNOWN_TABLES = 500;
 /** Tables as this isolate read them last. */
-const knownTables = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN);
+const knownTables = new RecentlyUsed<string, ManagedTable>(MAX_KNOWN_TABLES);
 
 const formatTableKey = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 
@@ -75,7 +75,7 @@ export async function readPage(
     const table = store.toTable(row);
     onTable(table);
     const asked = preparePage(table, request);
-    if (isSame(guess, asked)) return toFoundPage(key, asked, answers);
+    if (isSamePage(guess, asked)) return toFoundPage(key, asked, answers);
   }
   return runReading(database, request, async (tx) => {
     const table = await store.readTable(tx, key);
@@ -121,7 +121,7 @@ function preparePage(table: ManagedTable, { rows: asked, sortBy, at, perPage, co
     // Without a selection the number of rows is known, and with it which end is nearer.
     const window = isSelective(rows)
       ? { limit: perPage, offset, fromEnd: false }
-      : sql.nearerWindow(table.rowCount, offset, perPage);
+      : sql.chooseNearerWindow(table.rowCount, offset, perPage);
     return sql.selectWindow(page, window);
   }
 }
@@ -144,7 +144,7 @@ function guessPage(table: ManagedTable | undefined, request: PageRequest): Prepa
   }
 }
 
-const isSame = (one: PreparedPage, other: PreparedPage): boolean =>
+const isSamePage = (one: PreparedPage, other: PreparedPage): boolean =>
   JSON.stringify(one.statements) === JSON.stringify(other.statements);
 
 /** Makes a page of the answers, and remembers the table, since its statements worked. */
@@ -176,7 +176,7 @@ function toPosition({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOr
 }
 
 /** The longest time for reading rows, and for finding them by a filter, as for people's own SQL. Milliseconds. */
-const TIMEOUTS = { all: 20_000, selected: 10_000 };
+const READ_TIMEOUTS_MS = { all: 20_000, selected: 10_000 };
 
 async function runReading<T>(
   database: TenantSql,
@@ -184,7 +184,7 @@ async function runReading<T>(
   read: (tx: TenantTx) => Promise<T>,
 ): Promise<T> {
   const selects = filter.length > 0 || search !== '';
-  const statementTimeoutMs = selects ? TIMEOUTS.selected : TIMEOUTS.all;
+  const statementTimeoutMs = selects ? READ_TIMEOUTS_MS.selected : READ_TIMEOUTS_MS.all;
   const reading = async (tx: TenantTx) => {
     try {
       return await read(tx);

@@ -2,24 +2,24 @@ import type { ParquetType, ParquetValue } from '../../formats/parquet/write.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 
 /** The value for a Parquet file, from Postgres's text in a session in UTC. */
-export function parquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {
+export function toParquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {
   if (typeof raw !== 'string' || type === 'text') return raw;
-  if (typeof type === 'object') return unscaled(raw, type.scale);
+  if (typeof type === 'object') return toUnscaled(raw, type.scale);
   if (type === 'integer') return BigInt(raw);
   if (type === 'date') return Date.parse(raw) / DAY_MS;
-  return type === 'datetime' ? microseconds(raw) : raw;
+  return type === 'datetime' ? toMicroseconds(raw) : raw;
 }
 
 /** The digits of a decimal as a whole number, `scale` of them after the point; further ones must be zeros. */
-function unscaled(text: string, scale: number): bigint {
+function toUnscaled(text: string, scale: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(scale, '0').slice(0, scale));
 }
 
-const TIMESTAMP = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
+const TIMESTAMP_PATTERN = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 
-function microseconds(text: string): bigint {
-  const [, day, time, fraction = ''] = TIMESTAMP.exec(text) ?? [];
+function toMicroseconds(text: string): bigint {
+  const [, day, time, fraction = ''] = TIMESTAMP_PATTERN.exec(text) ?? [];
   if (day === undefined) throw new Error('a timestamp is not written as expected');
   return BigInt(Date.parse(`${day}T${time}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));
 }

@@ -7,7 +7,7 @@ import { restoredNameTaken, tableNotFound } from './failures.ts';
 import { type AnnounceTables, requireTablesDatabase, runShapeChange, toTableKey } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
-import { keptSince } from './trash.ts';
+import { computeRetentionStart } from './trash.ts';
 import * as store from './trash-store.ts';
 
 /** A page of the deleted tables that can still be restored, the latest deleted first; empty before provisioning. */
@@ -18,14 +18,19 @@ export async function listDeletedTables(
   const database = await openDatabaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   const window = { limit: perPage, offset: (page - 1) * perPage };
-  return store.readDeletedSince(database, ctx.actor.companyId, keptSince(ctx), window);
+  return store.readDeletedSince(database, ctx.actor.companyId, computeRetentionStart(ctx), window);
 }
 
 /** Restores a deleted table as it was, under its name. @throws restoredNameTaken if another table has the name now */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const work = async (tx: TenantTx, changing: AnnounceTables): Promise<ManagedTable> => {
     try {
-      const table = await store.restoreDeleted(tx, toTableKey(ctx, id), keptSince(ctx), isoTimestamp(ctx.now()));
+      const table = await store.restoreDeleted(
+        tx,
+        toTableKey(ctx, id),
+        computeRetentionStart(ctx),
+        isoTimestamp(ctx.now()),
+      );
       if (!table) throw tableNotFound();
       changing(table.displayName);
       for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);

@@ -3,7 +3,7 @@ import { quotaExceeded } from '../../db/failures.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { qualified } from '../../tenant-sql/identifiers.ts';
-import { type AnnounceTables, quotaFor } from '../managed-database/service.ts';
+import { type AnnounceTables, readQuota } from '../managed-database/service.ts';
 
 /** The sizes of a company's living tables, with their indexes. */
 export interface TableSizes {
@@ -12,16 +12,16 @@ export interface TableSizes {
   tableBytes: number;
 }
 
-const LIVING = 'FROM console.managed_tables WHERE company_id = $1 AND deleted_at IS NULL';
-const PLACE = `to_regclass(format('public.%I', display_name))`;
+const FROM_LIVING_TABLES = 'FROM console.managed_tables WHERE company_id = $1 AND deleted_at IS NULL';
+const TABLE_REGCLASS = `to_regclass(format('public.%I', display_name))`;
 /** The size of tables and indexes on disk, which includes uncommitted rows of other transactions. */
-const BYTES = `coalesce(sum(pg_total_relation_size(${PLACE})), 0)`;
-const SELECT_BYTES = `SELECT ${BYTES} AS bytes ${LIVING}`;
+const TABLE_BYTES_SUM = `coalesce(sum(pg_total_relation_size(${TABLE_REGCLASS})), 0)`;
+const SELECT_BYTES = `SELECT ${TABLE_BYTES_SUM} AS bytes ${FROM_LIVING_TABLES}`;
 
 export async function readTableSizes(tx: TenantTx, companyId: string): Promise<TableSizes> {
   const [row] = await tx.query<{ tables: string; rows: string; bytes: string }>(
-    `SELECT count(*) AS tables, ${BYTES} AS bytes, coalesce(sum(row_count), 0)
-       + coalesce((SELECT sum(change) FROM console.row_count_changes WHERE table_id IN (SELECT id ${LIVING})), 0) AS rows ${LIVING}`,
+    `SELECT count(*) AS tables, ${TABLE_BYTES_SUM} AS bytes, coalesce(sum(row_count), 0)
+       + coalesce((SELECT sum(change) FROM console.row_count_changes WHERE table_id IN (SELECT id ${FROM_LIVING_TABLES})), 0) AS rows ${FROM_LIVING_TABLES}`,
     [companyId],
   );
   return { tables: Number(row?.tables), rows: Number(row?.rows), tableBytes: Number(row?.bytes) };
@@ -41,22 +41,22 @@ const MEASURE_LOCK = 519_204_878;
 const ROOM_LOCK = 519_204_880;
 
 /** Whether others hold the lock above. A key of 64 bits is stored in two halves. */
-const SELECT_OTHERS = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
+const SELECT_HAS_OTHER_HOLDERS = `SELECT EXISTS (SELECT FROM pg_catalog.pg_locks
   WHERE locktype = 'advisory' AND classid = 0 AND objid = ${ROOM_LOCK} AND objsubid = 1 AND granted
     AND pid <> pg_backend_pid()
     AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())) AS found`;
 
-interface Measured {
+interface MeasuredTables {
   bytes: number;
   /** Whether other changes were running, whose uncommitted or rolled-back rows may be counted. */
   hasOthers: boolean;
 }
 
 /** Measures the company's tables, under a lock that it takes, if any. */
-async function measure(tx: TenantTx, companyId: string, lock = 'true'): Promise<Measured> {
-  const others = { text: SELECT_OTHERS, values: [] };
+async function measureTables(tx: TenantTx, companyId: string, lock = 'true'): Promise<MeasuredTables> {
+  const others = { text: SELECT_HAS_OTHER_HOLDERS, values: [] };
   // Others may begin or end in between.
-  const [, [before], [row], [after]] = await tx.queryAll<[unknown, Found, { bytes: string }, Found]>([
+  const [, [before], [row], [after]] = await tx.queryAll<[unknown, FoundSizes, { bytes: string }, FoundSizes]>([
     { text: `SELECT ${lock}`, values: [] },
     others,
     { text: SELECT_BYTES, values: [companyId] },
@@ -65,7 +65,7 @@ async function measure(tx: TenantTx, companyId: string, lock = 'true'): Promise<
   return { bytes: Number(row?.bytes), hasOthers: before?.found === true || after?.found === true };
 }
 
-interface Found {
+interface FoundSizes {
   found: boolean;
 }
 
@@ -106,7 +106,7 @@ export async function withinTableQuota<T>(
   change: (within: MeasureWork) => Promise<T>,
 ): Promise<T> {
   const { companyId } = ctx.actor;
-  const limit = await quotaFor(ctx, 'table_bytes');
+  const limit = await readQuota(ctx, 'table_bytes');
   if (limit === undefined || room === 'frees') return change((_, changing, work) => work(changing));
   let use = 0;
   const attempt = async (mode: '' | '_shared'): Promise<T> => {
@@ -114,7 +114,7 @@ export async function withinTableQuota<T>(
     let isHeld = false;
     try {
       return await change(async (tx, changing, work) => {
-        const before = await measure(tx, companyId, `pg_advisory_xact_lock${mode}(${ROOM_LOCK})`);
+        const before = await measureTables(tx, companyId, `pg_advisory_xact_lock${mode}(${ROOM_LOCK})`);
         use = before.bytes;
         if (room === 'adds' && use > limit) throw new QuotaExceeded(before.hasOthers);
         const result = await work((...tables) => {
@@ -122,7 +122,7 @@ export async function withinTableQuota<T>(
           changing(...tables);
         });
         // Until it commits, others wait: two at once are measured one after the other.
-        const after = await measure(tx, companyId, `pg_advisory_xact_lock(${MEASURE_LOCK})`);
+        const after = await measureTables(tx, companyId, `pg_advisory_xact_lock(${MEASURE_LOCK})`);
         if (after.bytes <= limit || after.bytes <= use) return result;
         // It outlasts the transaction: nobody who is alone measures its pages before they are given back.
         await tx.query(`SELECT pg_advisory_lock${mode}(${ROOM_LOCK})`);
@@ -133,7 +133,7 @@ export async function withinTableQuota<T>(
       // What failed for another reason locks nobody out below the limit.
       const enough = error instanceof QuotaExceeded ? use : Math.max(use, limit);
       if (written.size > 0) await reclaimSpace(ctx, database, [...written], enough);
-      if (isHeld) await unlock(database, `pg_advisory_unlock${mode}(${ROOM_LOCK})`);
+      if (isHeld) await releaseLock(database, `pg_advisory_unlock${mode}(${ROOM_LOCK})`);
       throw error;
     }
   };
@@ -159,7 +159,7 @@ async function reclaimSpace(ctx: CompanyContext, database: TenantSql, tables: st
   const { companyId } = ctx.actor;
   const readSmall = (name: string) =>
     database.query<{ small: boolean }>(
-      `SELECT pg_table_size(${PLACE}) <= ${MAX_REWRITTEN_BYTES} AS small ${LIVING} AND display_name = $2`,
+      `SELECT pg_table_size(${TABLE_REGCLASS}) <= ${MAX_REWRITTEN_BYTES} AS small ${FROM_LIVING_TABLES} AND display_name = $2`,
       [companyId, name],
     );
   try {
@@ -177,21 +177,23 @@ async function reclaimSpace(ctx: CompanyContext, database: TenantSql, tables: st
   }
 }
 
-async function unlock(database: TenantSql, lock: string): Promise<void> {
+async function releaseLock(database: TenantSql, lock: string): Promise<void> {
   // A connection that keeps the lock is not for other changes; a lost one has lost it.
   if (!database.closed) await database.query(`SELECT ${lock}`).catch(() => database.close());
 }
 
 /** Refuses a request that takes space from a company whose quota is used up. */
 export async function requireTableRoom(ctx: CompanyContext, database: TenantSql): Promise<void> {
-  const limit = await quotaFor(ctx, 'table_bytes');
+  const limit = await readQuota(ctx, 'table_bytes');
   if (limit === undefined) return;
   const { companyId } = ctx.actor;
-  const { bytes, hasOthers } = await measure(database, companyId);
+  const { bytes, hasOthers } = await measureTables(database, companyId);
   let use = bytes;
   if (use < limit) return;
   if (hasOthers) {
-    const alone = await database.transaction((tx) => measure(tx, companyId, `pg_advisory_xact_lock(${ROOM_LOCK})`));
+    const alone = await database.transaction((tx) =>
+      measureTables(tx, companyId, `pg_advisory_xact_lock(${ROOM_LOCK})`),
+    );
     use = alone.bytes;
   }
   if (use >= limit) throw quotaExceeded({ quota: 'table_bytes', limit, use });

@@ -8,12 +8,12 @@ import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { exportRows } from './export.ts';
 import { EXPORT_FORMATS } from './export-formats.ts';
 import { selectionTooSlow, tableBusy, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
-import { selectionQuery, sortBy } from './selection-query.ts';
+import { selectionQuery, sortByParameter } from './selection-query.ts';
 
 const exportQuery = z
   .object({
     ...selectionQuery,
-    sort_by: sortBy,
+    sort_by: sortByParameter,
     format: z.enum(EXPORT_FORMATS, { error: `must be one of ${EXPORT_FORMATS.join(', ')}` }).default('csv'),
     safe: queryFlag.meta({
       description:

@@ -14,7 +14,7 @@ const indexRecord = z
   .object({ id: z.string(), columns: z.array(z.string()), unique: z.boolean(), created_at: timestamp })
   .meta({ id: 'ManagedTableIndex' });
 
-const view = ({ createdAt, ...index }: TableIndex): z.input<typeof indexRecord> => ({
+const viewIndex = ({ createdAt, ...index }: TableIndex): z.input<typeof indexRecord> => ({
   ...index,
   created_at: createdAt,
 });
@@ -33,7 +33,7 @@ export const managedTableIndexesEndpoints = [
     },
     async ({ ctx, params }) => {
       const records = await listIndexes(ctx, params.id);
-      return list({ total: records.length, records }, view);
+      return list({ total: records.length, records }, viewIndex);
     },
   ),
   endpoint(
@@ -55,7 +55,7 @@ export const managedTableIndexesEndpoints = [
       returns: created(indexRecord),
       fails: [tableNotFound, tooManyIndexes, quotaExceeded, tableInUse, concurrentChange, ...tenantSqlFailures],
     },
-    async ({ ctx, params, body }) => view(await createIndex(ctx, params.id, body)),
+    async ({ ctx, params, body }) => viewIndex(await createIndex(ctx, params.id, body)),
   ),
   endpoint(
     {

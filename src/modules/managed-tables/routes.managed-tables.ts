@@ -19,7 +19,7 @@ import {
 import { listDeletedTables, restoreTable } from './restore.ts';
 import { createTable, deleteTable, getTable, listTables, truncateTable } from './service.ts';
 import { newTable } from './table.ts';
-import { deletedRecord, TABLE_VERSION, tableRecord, viewWith } from './views.ts';
+import { createTableView, deletedRecord, TABLE_VERSION, tableRecord } from './views.ts';
 
 const connection = z.object({
   provisioned: z.boolean(),
@@ -77,7 +77,7 @@ export const managedTablesEndpoints = [
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listTables(ctx, { page, perPage, search }), viewWith(await readConnectionId(ctx))),
+      list(await listTables(ctx, { page, perPage, search }), createTableView(await readConnectionId(ctx))),
   ),
   endpoint(
     {
@@ -92,7 +92,7 @@ export const managedTablesEndpoints = [
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query: { page, per_page: perPage } }) => {
-      const view = viewWith(await readConnectionId(ctx));
+      const view = createTableView(await readConnectionId(ctx));
       return list(await listDeletedTables(ctx, { page, perPage }), (table) => ({
         ...view(table),
         deleted_at: table.deletedAt,
@@ -110,7 +110,7 @@ export const managedTablesEndpoints = [
       returns: ok(tableRecord),
       fails: [tableNotFound, restoredNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
-    async ({ ctx, params }) => viewWith(await readConnectionId(ctx))(await restoreTable(ctx, params.id)),
+    async ({ ctx, params }) => createTableView(await readConnectionId(ctx))(await restoreTable(ctx, params.id)),
   ),
   endpoint(
     {
@@ -124,7 +124,7 @@ export const managedTablesEndpoints = [
       versioned: TABLE_VERSION,
       fails: [tableNotFound, ...tenantSqlFailures],
     },
-    async ({ ctx, params }) => viewWith(await readConnectionId(ctx))(await getTable(ctx, params.id)),
+    async ({ ctx, params }) => createTableView(await readConnectionId(ctx))(await getTable(ctx, params.id)),
   ),
   endpoint(
     {
@@ -138,7 +138,7 @@ export const managedTablesEndpoints = [
       returns: created(tableRecord),
       fails: [notProvisioned, tableNameTaken, quotaExceeded, tableBusy, ...tenantSqlFailures],
     },
-    async ({ ctx, body }) => viewWith(await readConnectionId(ctx))(await createTable(ctx, body)),
+    async ({ ctx, body }) => createTableView(await readConnectionId(ctx))(await createTable(ctx, body)),
   ),
   endpoint(
     {
@@ -153,7 +153,8 @@ export const managedTablesEndpoints = [
       returns: ok(tableRecord),
       fails: [tableNotFound, tableNameTaken, quotaExceeded, tableLocked, tableInUse, ...tenantSqlFailures],
     },
-    async ({ ctx, params, body }) => viewWith(await readConnectionId(ctx))(await changeTable(ctx, params.id, body)),
+    async ({ ctx, params, body }) =>
+      createTableView(await readConnectionId(ctx))(await changeTable(ctx, params.id, body)),
   ),
   endpoint(
     {

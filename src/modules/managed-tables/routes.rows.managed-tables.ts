@@ -18,7 +18,7 @@ import {
   tooManyLargeRows,
 } from './failures.ts';
 import { deleteRow, getRow, insertRows, listRows, updateRow } from './rows.ts';
-import { selectionQuery, sortBy } from './selection-query.ts';
+import { selectionQuery, sortByParameter } from './selection-query.ts';
 
 const MAX_INSERT_ROWS = 10_000;
 /** The maximum number of characters of a cursor: the longest key that a row can have, encrypted. */
@@ -51,7 +51,7 @@ const rowsPage = z.object({
 const rowsQuery = pageQuery('per_page', { standard: 50, maximum: 1000 })
   .extend({
     ...selectionQuery,
-    sort_by: sortBy,
+    sort_by: sortByParameter,
     cursor: z.string().max(MAX_CURSOR).optional().meta({
       description:
         'Empty for the first page, then the `next_cursor` of the page before. Good for the same table, filters, search and `sort_by` only.',

@@ -9,7 +9,7 @@ import {
   where,
 } from '../../tenant-sql/row-filters.ts';
 import { rowBytes, type Statement, selectedColumns } from '../../tenant-sql/rows.ts';
-import { fromTable, orderBy, type RowOrder } from './row-pages.ts';
+import { fromSql, orderBySql, type RowOrder } from './row-pages.ts';
 
 /** The maximum number of rows of a batch. */
 export const BATCH_ROWS = 20_000;
@@ -17,7 +17,7 @@ export const BATCH_ROWS = 20_000;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** The number of rows that `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
-export const usualBatchRows = (shown: Column[]): number =>
+export const computeUsualBatchRows = (shown: Column[]): number =>
   Math.min(BATCH_ROWS, Math.ceil(BATCH_BYTES / (36 + (32 + 16) * shown.length)));
 
 /** A walk through rows of a table. */
@@ -40,12 +40,12 @@ export function selectRows({ table, rows }: RowWalk, next: NextRows, list: strin
     return `
       SELECT ${list}
       FROM unnest(${bind(next.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
-      JOIN ${fromTable(table)} ON source."id" = listed.row_id
+      JOIN ${fromSql(table)} ON source."id" = listed.row_id
       ORDER BY listed.place`;
   const id = ofSource('id');
   const conditions = makeConditions(rows, bind);
   if (next.after !== null) conditions.push(`${id} > ${bind(next.after)}::uuid`);
-  return `SELECT ${list} FROM ${fromTable(table)} ${where(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
+  return `SELECT ${list} FROM ${fromSql(table)} ${where(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
 }
 
 /**
@@ -69,7 +69,7 @@ export function selectBatch(walk: RowWalk, next: NextRows, list: string, bind: B
 /** Opens a cursor over the ids of the selected rows in this order; `FETCH_IDS` reads from it. */
 export function declareIds({ table, rows }: RowWalk, order: RowOrder): Statement {
   const { values, bind } = bindings();
-  const ids = `SELECT source."id" FROM ${fromTable(table)} ${where(makeConditions(rows, bind))} ORDER BY ${orderBy(order, false)}`;
+  const ids = `SELECT source."id" FROM ${fromSql(table)} ${where(makeConditions(rows, bind))} ORDER BY ${orderBySql(order, false)}`;
   return { text: `DECLARE walked NO SCROLL CURSOR FOR ${ids}`, values };
 }
 
@@ -83,7 +83,7 @@ export const lockShape = (table: string): Statement => ({
 });
 
 /** The select list of a batch with unchanged values. */
-export const asRows = (columns: Column[]): string =>
+export const rowsSelectList = (columns: Column[]): string =>
   ['batch."id"', ...columns.map((_, index) => `batch.c${index}`)].join(', ');
 
 /**
@@ -91,30 +91,30 @@ export const asRows = (columns: Column[]): string =>
  * @param safe whether texts must be written so that a spreadsheet takes none for a formula
  * @param from the source of the values: the table itself, or a batch of it
  */
-export const asCsv = (columns: Column[], safe: boolean, from: 'source' | 'batch'): string =>
+export const csvSelectList = (columns: Column[], safe: boolean, from: 'source' | 'batch'): string =>
   [
     `${from}."id"`,
     ...columns.map(({ name, type }, index) => {
       const value = from === 'source' ? ofSource(name) : `batch.c${index}`;
-      return (safe && type === 'text' ? withoutFormulaSql : CSV[type])(value);
+      return (safe && type === 'text' ? withoutFormulaSql : CSV_VALUES[type])(value);
     }),
   ].join(', ');
 
-const asItIs = (value: string): string => value;
+const keepValue = (value: string): string => value;
 
 /** The SQL of a text that a spreadsheet takes for no formula: a quote goes before these first characters. */
 export const withoutFormulaSql = (value: string): string =>
   `CASE WHEN left(${value}, 1) IN ('=', '+', '-', '@', E'\\t', E'\\r') THEN '''' || ${value} ELSE ${value} END`;
 
-const CSV: Record<ColumnType, (value: string) => string> = {
-  text: asItIs,
-  integer: asItIs,
+const CSV_VALUES: Record<ColumnType, (value: string) => string> = {
+  text: keepValue,
+  integer: keepValue,
   // Three digits after a point could be thousands.
   decimal: (value) =>
     `CASE scale(${value}) WHEN 0 THEN round(${value}, 1) WHEN 3 THEN round(${value}, 4) ELSE ${value} END`,
   // A cast takes five times as long.
   boolean: (value) => `CASE ${value} WHEN true THEN 'true' WHEN false THEN 'false' END`,
-  date: asItIs,
+  date: keepValue,
   // Of a session in UTC.
   datetime: (value) => `replace(${value}::timestamp::text, ' ', 'T') || 'Z'`,
 };

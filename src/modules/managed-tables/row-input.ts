@@ -16,7 +16,7 @@ export interface EncodedRows {
 }
 
 /** The maximum number of characters of an unknown column's name that are shown. */
-const SHOWN_NAME = 100;
+const MAX_SHOWN_NAME_LENGTH = 100;
 
 /** The maximum number of fields of a row: more cannot be columns of a table. */
 const MAX_FIELDS = 2 * MAX_COLUMNS;
@@ -29,7 +29,7 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
   const used: Column[] = [];
   const problems: FieldProblem[] = [];
   const report = (row: number, field: string, message: string) => {
-    problems.push({ row, field: shorten(field, SHOWN_NAME), message });
+    problems.push({ row, field: shorten(field, MAX_SHOWN_NAME_LENGTH), message });
     if (problems.length === MAX_ROW_PROBLEMS) throw valuesDoNotFit(problems);
   };
   const findPosition = (column: Column) => {
@@ -43,14 +43,14 @@ export function encodeRows(columns: Column[], rows: readonly (UnreadObject | nul
   const encode = (unread: UnreadObject | null, index: number): RowTexts => {
     const texts: RowTexts = {};
     if (unread === null || unread.fields > MAX_FIELDS) {
-      report(index, '', unread === null ? NO_OBJECT : `must have at most ${MAX_FIELDS} fields`);
+      report(index, '', unread === null ? NOT_AN_OBJECT : `must have at most ${MAX_FIELDS} fields`);
       return texts;
     }
     const row = unread.read();
     for (const [name, value] of Object.entries(row)) {
       const column = byName.get(name);
       if (!column) {
-        report(index, name, notAColumn(name));
+        report(index, name, describeUnknownColumn(name));
       } else if (value === null) {
         if (!column.nullable) report(index, name, NOT_NULL);
       } else {
@@ -87,7 +87,7 @@ export function encodeChanges(
     if (name === 'id' && value === rowId) continue;
     const column = byName.get(name);
     const text = column && value !== null ? toPostgresText(column.type, value) : null;
-    if (!column) problems.push({ field: shorten(name, SHOWN_NAME), message: notAColumn(name) });
+    if (!column) problems.push({ field: shorten(name, MAX_SHOWN_NAME_LENGTH), message: describeUnknownColumn(name) });
     else if (text === undefined) problems.push({ field: name, message: EXPECTATIONS[column.type] });
     else if (text === null && !column.nullable) problems.push({ field: name, message: NOT_NULL });
     else encoded.push({ column, text });
@@ -97,9 +97,9 @@ export function encodeChanges(
   return encoded;
 }
 
-const NO_OBJECT = 'must be an object of column names and values';
+const NOT_AN_OBJECT = 'must be an object of column names and values';
 
 const NOT_NULL = 'must not be null: the column is not nullable';
 
-const notAColumn = (name: string): string =>
+const describeUnknownColumn = (name: string): string =>
   name === 'id' ? 'is set by the database and cannot be changed' : 'is not a column of the table';

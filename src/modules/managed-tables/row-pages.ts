@@ -33,7 +33,7 @@ export interface Position {
 }
 
 /** The rows after a position, or the first ones. */
-export interface Following {
+export interface FollowingRows {
   limit: number;
   after: Position | null;
 }
@@ -71,7 +71,7 @@ export type PageRow = { id: string | null } & Record<string, string | boolean | 
 /**
  * Counts rows `offset` to `offset + limit` of `total` from the nearer end, so that pages near the end cost no more than others.
  */
-export function nearerWindow(total: number, offset: number, limit: number): Window {
+export function chooseNearerWindow(total: number, offset: number, limit: number): Window {
   const after = total - offset - limit;
   if (offset <= after || offset >= total) return { limit, offset, fromEnd: false };
   return { limit: Math.min(limit, total - offset), offset: Math.max(0, after), fromEnd: true };
@@ -81,36 +81,36 @@ export function nearerWindow(total: number, offset: number, limit: number): Wind
 export function selectWindow(page: PageSource, { limit, offset, fromEnd }: Window): Statement {
   const { values, bind } = bindings();
   const ids = `ARRAY(
-    SELECT source."id" FROM ${fromTable(page.table)} ${where(makeConditions(page.rows, bind))}
-    ORDER BY ${orderBy(page.order, fromEnd)} LIMIT ${bind(limit)}::bigint OFFSET ${bind(offset)}::bigint
+    SELECT source."id" FROM ${fromSql(page.table)} ${where(makeConditions(page.rows, bind))}
+    ORDER BY ${orderBySql(page.order, fromEnd)} LIMIT ${bind(limit)}::bigint OFFSET ${bind(offset)}::bigint
   )`;
-  return { text: pageOfIds(page, ids, limit, fromEnd, bind), values };
+  return { text: selectPageOfIds(page, ids, limit, fromEnd, bind), values };
 }
 
 /**
  * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one walk along an
  * index, if there is one: rows with a value, then rows without.
  */
-export function selectFollowing(page: PageSource, { limit, after }: Following): Statement {
+export function selectFollowing(page: PageSource, { limit, after }: FollowingRows): Statement {
   const { values, bind } = bindings();
   const ids = selectIdsAfter(page, limit + 1, after, bind);
-  return { text: pageOfIds(page, ids, limit, false, bind), values };
+  return { text: selectPageOfIds(page, ids, limit, false, bind), values };
 }
 
 /** Counts the selected rows, as `total`. */
 export function countRows(table: string, rows: RowSelection): Statement {
   const { values, bind } = bindings();
-  return { text: `SELECT count(*) AS total FROM ${fromTable(table)} ${where(makeConditions(rows, bind))}`, values };
+  return { text: `SELECT count(*) AS total FROM ${fromSql(table)} ${where(makeConditions(rows, bind))}`, values };
 }
 
 /** The table to select from, under its alias. */
-export const fromTable = (table: string): string => `${qualified('public', table)} AS source`;
+export const fromSql = (table: string): string => `${qualified('public', table)} AS source`;
 
 /**
  * Selects a page by its ids, which are found first: along the index, or in a sort that holds no whole rows.
  * `ids` is an array, which keeps its order; it may hold one more than the page, to tell whether others follow.
  */
-function pageOfIds(page: PageSource, ids: string, limit: number, fromEnd: boolean, bind: Bind): string {
+function selectPageOfIds(page: PageSource, ids: string, limit: number, fromEnd: boolean, bind: Bind): string {
   const most = `${bind(limit)}::int`;
   const { table, shown, order, maxBytes } = page;
   const key = order && order.column !== 'id' ? `${ofSource(order.column)}::text` : 'NULL::text';
@@ -123,13 +123,13 @@ function pageOfIds(page: PageSource, ids: string, limit: number, fromEnd: boolea
         CASE WHEN ${isLast} AND octet_length(${key}) <= ${MAX_KEY_BYTES} THEN ${key} END AS key,
         CASE WHEN ${isLast} THEN octet_length(${key}) END AS key_bytes
       FROM found CROSS JOIN unnest(found.ids[1:${most}]) WITH ORDINALITY AS listed(row_id, place)
-      JOIN ${fromTable(table)} ON source."id" = listed.row_id
+      JOIN ${fromSql(table)} ON source."id" = listed.row_id
     ), size AS (
       SELECT coalesce(sum(${rowBytes(shown)}), 0) AS bytes FROM page
     )
     SELECT size.bytes, page.*,
       cardinality(found.ids) > ${most} AS has_more,
-      CASE WHEN cardinality(found.ids) = 0 THEN EXISTS (SELECT FROM ${fromTable(table)}) END AS has_rows
+      CASE WHEN cardinality(found.ids) = 0 THEN EXISTS (SELECT FROM ${fromSql(table)}) END AS has_rows
     FROM size CROSS JOIN found LEFT JOIN page ON size.bytes <= ${bind(maxBytes)}::bigint
     ORDER BY page.place ${fromEnd ? 'DESC' : 'ASC'}`;
 }
@@ -140,7 +140,7 @@ function selectIdsAfter({ table, rows, order }: PageSource, limit: number, after
   const most = `${bind(limit)}::bigint`;
   const id = ofSource('id');
   const ids = (found: string[], ordered: string, count: string) =>
-    `ARRAY(SELECT ${id} FROM ${fromTable(table)} ${where([...conditions, ...found])} ORDER BY ${ordered} LIMIT ${count})`;
+    `ARRAY(SELECT ${id} FROM ${fromSql(table)} ${where([...conditions, ...found])} ORDER BY ${ordered} LIMIT ${count})`;
   if (!order || order.column === 'id') {
     const [sign, direction] = order?.descending ? ['<', 'DESC'] : ['>', 'ASC'];
     return ids(after ? [`${id} ${sign} ${bind(after.id)}::uuid`] : [], `${id} ${direction}`, most);
@@ -168,7 +168,7 @@ function selectIdsAfter({ table, rows, order }: PageSource, limit: number, after
 }
 
 /** The `ORDER BY` list. Nulls come last in both directions; ties are ordered by id, which is insertion order. */
-export function orderBy(order: RowOrder | null, reversed: boolean): string {
+export function orderBySql(order: RowOrder | null, reversed: boolean): string {
   const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
   const id = ofSource('id');
   if (!order || order.column === 'id') return `${id} ${direction(order?.descending ?? false)}`;

@@ -84,7 +84,7 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
         const [[found], [now]] = await tx.finish<[sql.FoundRow, store.CatalogueRow]>([select, store.selectTable(key)]);
         // Values of a column that was converted in between would be read by its former type.
         if (now?.schema_version !== table.schemaVersion) throw new StaleTable();
-        return rowFrom(table, found);
+        return toFoundRow(table, found);
       },
       { readOnly: true },
     ),
@@ -140,13 +140,13 @@ export async function updateRow(
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       changing(table.displayName);
-      const encoded = await encodeFor(tx, table, rowId, changes);
+      const encoded = await encodeRowChanges(tx, table, rowId, changes);
       written.columns = encoded.map(({ column }) => column);
       written.texts = () => [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
       await requireRowVersion(tx, ctx, table, rowId);
       const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded, MAX_PAGE_BYTES);
       const [found] = await tx.query<sql.FoundRow>(text, values);
-      return rowFrom(table, found);
+      return toFoundRow(table, found);
     }),
   );
   if (mayReadRows(ctx, tableId)) return row;
@@ -155,7 +155,7 @@ export async function updateRow(
 }
 
 /** Encodes the values of a change. If both the row is missing and the change is invalid, the missing row is reported. */
-async function encodeFor(tx: TenantTx, table: ManagedTable, rowId: string, changes: Record<string, unknown>) {
+async function encodeRowChanges(tx: TenantTx, table: ManagedTable, rowId: string, changes: Record<string, unknown>) {
   if (!isRowId(rowId)) throw rowNotFound();
   try {
     return encodeChanges(table.columns, rowId, changes);
@@ -197,14 +197,14 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
 /** Locks the row of a conditional write (`If-Match`), and refuses the write where the row has another version. */
 async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
   if (!ctx.requireVersion) return;
-  await ctx.requireVersion(rowFrom(table, await lockRow(tx, table, rowId)));
+  await ctx.requireVersion(toFoundRow(table, await lockRow(tx, table, rowId)));
 }
 
 /** The options of a delete, which is allowed even if the quota is exceeded. */
 const DELETE_OPTIONS = { room: 'frees' } as const;
 
 /** The row in an answer. @throws rowNotFound, rowTooLargeToReturn */
-function rowFrom({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
+function toFoundRow({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
   if (!isFound(found)) throw rowNotFound();
   const { id, bytes, ...values } = found;
   if (id === null) throw rowTooLargeToReturn(Number(bytes), MAX_PAGE_BYTES);

@@ -3,7 +3,7 @@ import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filt
 
 /** The maximum number of filters of a request. */
 export const MAX_FILTERS = 50;
-const MAX_SEARCH = 1000;
+const MAX_SEARCH_LENGTH = 1000;
 /** The maximum number of characters of `fields`: the names of all columns that a table can have. */
 const MAX_FIELDS = 65_000;
 
@@ -21,17 +21,17 @@ const OPERATOR_DESCRIPTIONS: Record<FilterOperator, string> = {
   is_null: '`true` or `false`.',
 };
 
-const SCALARS = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
+const SCALAR_SCHEMAS = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
 /** The schema of an operator's value; a list of values means that the rows must match each of them. */
 const filterSchema = (operator: FilterOperator) =>
   operator === 'is_null'
     ? { type: 'boolean' }
     : operator === 'in' || operator === 'nin'
-      ? { anyOf: SCALARS }
-      : { anyOf: [...SCALARS, { type: 'array', items: { anyOf: SCALARS } }] };
+      ? { anyOf: SCALAR_SCHEMAS }
+      : { anyOf: [...SCALAR_SCHEMAS, { type: 'array', items: { anyOf: SCALAR_SCHEMAS } }] };
 
-const filter = z
+const filterParameter = z
   .array(z.object({ column: z.string(), operator: z.string(), value: z.string() }), {
     error: 'must be written as filter[column][operator]=value, or as JSON',
   })
@@ -61,10 +61,10 @@ const filter = z
 
 /** The parameters that select rows of a table, and the columns to show: see `readSelection`. */
 export const selectionQuery = {
-  filter,
+  filter: filterParameter,
   search: z
     .string()
-    .max(MAX_SEARCH)
+    .max(MAX_SEARCH_LENGTH)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters')
     .default('')
     .meta({ description: 'Text that a text column must contain, ignoring case; no wildcards.' }),
@@ -79,7 +79,7 @@ export const selectionQuery = {
 };
 
 /** The parameter for the order of rows: see `parseSort`. */
-export const sortBy = z
+export const sortByParameter = z
   .string()
   .max(80)
   .optional()

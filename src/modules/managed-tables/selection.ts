@@ -50,7 +50,10 @@ export function readSelection(asked: SentSelection, columns: Column[]): ReadSele
   });
   const { shown, unknown } = chooseFields(asked.fields, columns);
   for (const name of unknown)
-    problems.push({ field: 'fields', message: `"${shorten(name, MAX_SHOWN)}" is not a column of the table` });
+    problems.push({
+      field: 'fields',
+      message: `"${shorten(name, MAX_SHOWN_NAME_LENGTH)}" is not a column of the table`,
+    });
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const texts = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
   return { rows: { filters, search: asked.search, texts }, shown };
@@ -58,11 +61,11 @@ export function readSelection(asked: SentSelection, columns: Column[]): ReadSele
 
 const MAX_PROBLEMS = 20;
 /** The maximum number of characters of a sent name that are shown: names of columns are not longer. */
-const MAX_SHOWN = 80;
+const MAX_SHOWN_NAME_LENGTH = 80;
 
 /** The parameter of a filter, as it was sent. */
 const formatFilter = ({ column, operator }: SentFilter): string =>
-  `filter[${shorten(column, MAX_SHOWN)}][${shorten(operator, MAX_SHOWN)}]`;
+  `filter[${shorten(column, MAX_SHOWN_NAME_LENGTH)}][${shorten(operator, MAX_SHOWN_NAME_LENGTH)}]`;
 
 function readFilter(
   { column: name, operator, value }: SentFilter,

@@ -1,4 +1,4 @@
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -22,7 +22,7 @@ export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { readTableSizes, requireTableRoom } from './room.ts';
 export { mayReadRows } from './rows.ts';
-export { deniedValues, isNameTaken, notDenied } from './store.ts';
+export { isNameTaken, listDeniedValues, notDeniedCondition } from './store.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { purgeTrash, TRASH_RETENTION_MS } from './trash.ts';
 export { selectUndoLimit, toUndoLimit, type UndoEnd, type UndoLimit, type UndoLimitRow } from './undo-store.ts';
@@ -68,7 +68,7 @@ export async function listTables(
     search: search.toLowerCase(),
     limit: perPage,
     offset: (page - 1) * perPage,
-    denied: deniedInLists(ctx.actor, 'table'),
+    denied: findDeniedInLists(ctx.actor, 'table'),
   });
 }
 
@@ -140,7 +140,7 @@ export async function registerTable(
 /** Whether a living table has this name, for an early answer. Only `registerTable` reserves a name. */
 export async function isNameInUse(ctx: CompanyContext, displayName: string): Promise<boolean> {
   const database = await openDatabaseToRead(ctx);
-  return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
+  return database !== undefined && (await store.isNameInUse(database, ctx.actor.companyId, displayName));
 }
 
 /** Locks the living table until the transaction ends. Take it before any lock on the table's rows. */

@@ -2,7 +2,7 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import { badSort } from './failures.ts';
 import type { RowOrder } from './row-pages.ts';
 
-const GRAMMAR = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
+const SORT_PATTERN = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 
 /** A column and a direction, as `sort_by` names them. */
 interface Sort {
@@ -13,7 +13,7 @@ interface Sort {
 /** The column and direction of a `sort_by`, in any spelling; without one those of insertion order. @throws badSort */
 export function readSort(sortBy: string | undefined): Sort {
   if (sortBy === undefined) return { column: 'id', descending: false };
-  const parts = GRAMMAR.exec(sortBy);
+  const parts = SORT_PATTERN.exec(sortBy);
   if (!parts) throw badSort('must be written as "field", "field ASC", "field DESC", "-field" or "-field DESC"');
   const [, reversed, plain, direction] = parts;
   return { column: reversed ?? plain ?? '', descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };

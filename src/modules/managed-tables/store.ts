@@ -26,17 +26,17 @@ export interface CatalogueRow {
 }
 
 /** Selects the changes of a table's row count and time of last change that are stored beside its row. */
-const CHANGES = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
+const ROW_COUNT_CHANGES = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
 
 /** The columns of a {@link CatalogueRow}, of `console.managed_tables` under its own name. */
-export const FIELDS = `
+export const CATALOGUE_COLUMNS = `
   id, company_id, display_name, columns, source, status,
-  row_count + coalesce((SELECT sum(beside.change) ${CHANGES}), 0)::bigint AS row_count,
+  row_count + coalesce((SELECT sum(beside.change) ${ROW_COUNT_CHANGES}), 0)::bigint AS row_count,
   schema_version, created_by_user_id, created_at,
-  greatest(updated_at, (SELECT max(beside.changed_at) ${CHANGES})) AS updated_at`;
+  greatest(updated_at, (SELECT max(beside.changed_at) ${ROW_COUNT_CHANGES})) AS updated_at`;
 
 /** The condition for the living table of a {@link TableKey}, as the first two values. */
-export const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
+export const LIVING_TABLE_CONDITION = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
 
 const HAS_ACTIVE_UPLOAD = `EXISTS (
   SELECT FROM console.upload_jobs AS job
@@ -60,7 +60,7 @@ export function toTable(row: CatalogueRow): ManagedTable {
 
 /** Selects the living table; `toTable` reads the row. */
 export const selectTable = ({ id, companyId }: TableKey): Statement => ({
-  text: `SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING}`,
+  text: `SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION}`,
   values: [id, companyId],
 });
 
@@ -73,7 +73,7 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
 /** The company's living table with the next id after this one. */
 export async function readTableAfter(tx: TenantTx, companyId: string, id: string): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
-    `SELECT ${FIELDS} FROM console.managed_tables
+    `SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables
      WHERE id > $1 AND company_id = $2 AND deleted_at IS NULL ORDER BY id LIMIT 1`,
     [id, companyId],
   );
@@ -87,7 +87,11 @@ export async function readTableAfter(tx: TenantTx, companyId: string, id: string
  */
 export type TableLock = 'shape' | 'rows' | 'row';
 
-const LOCKS: Record<TableLock, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KEY UPDATE', row: 'FOR KEY SHARE' };
+const LOCK_CLAUSES: Record<TableLock, string> = {
+  shape: 'FOR UPDATE',
+  rows: 'FOR NO KEY UPDATE',
+  row: 'FOR KEY SHARE',
+};
 
 /**
  * Locks the living table until the transaction ends. Every change of a table takes this lock before any lock on the
@@ -98,13 +102,13 @@ export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): P
   const values = [key.id, key.companyId];
   // What the statement that waits for the lock reads besides is as it was before.
   const [, [row]] = await tx.queryAll<[unknown, CatalogueRow]>([
-    { text: `SELECT FROM console.managed_tables WHERE ${LIVING} ${LOCKS[lock]}`, values },
+    { text: `SELECT FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION} ${LOCK_CLAUSES[lock]}`, values },
     selectTable(key),
   ]);
   return row && toTable(row);
 }
 
-export async function nameInUse(tx: TenantTx, companyId: string, displayName: string): Promise<boolean> {
+export async function isNameInUse(tx: TenantTx, companyId: string, displayName: string): Promise<boolean> {
   const rows = await tx.query(
     'SELECT FROM console.managed_tables WHERE company_id = $1 AND display_name = $2 AND deleted_at IS NULL',
     [companyId, displayName],
@@ -125,11 +129,11 @@ export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<bo
 }
 
 /** The condition for ids that are not denied, with two values from a number on: ids, and patterns for LIKE. */
-export const notDenied = (column: string, first: number): string =>
+export const notDeniedCondition = (column: string, first: number): string =>
   `${column} <> ALL($${first}::text[]) AND ${column} NOT LIKE ALL($${first + 1}::text[])`;
 
-/** The two values of `notDenied`. */
-export const deniedValues = ({ everything, ids, patterns }: Denials): [string[], string[]] => [
+/** The two values of `notDeniedCondition`. */
+export const listDeniedValues = ({ everything, ids, patterns }: Denials): [string[], string[]] => [
   [...ids],
   everything ? ['%'] : patterns.map((pattern) => pattern.replaceAll('*', '%')),
 ];
@@ -143,15 +147,15 @@ export async function readTables(
   companyId: string,
   { search, limit, offset, denied }: { search: string; limit: number; offset: number; denied: Denials },
 ): Promise<{ total: number; records: ManagedTable[] }> {
-  const found = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0 AND ${notDenied('id', 5)}`;
+  const found = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0 AND ${notDeniedCondition('id', 5)}`;
   const rows = await tx.query<{ total: string } & Nullable<CatalogueRow>>(
     `SELECT found.total, page.*
      FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${found}) AS found
      LEFT JOIN (
-       SELECT ${FIELDS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
+       SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.created_at DESC, page.id DESC`,
-    [companyId, search, limit, offset, ...deniedValues(denied)],
+    [companyId, search, limit, offset, ...listDeniedValues(denied)],
   );
   return {
     total: Number(rows[0]?.total ?? 0),
@@ -161,7 +165,7 @@ export async function readTables(
 
 export async function findTables(tx: TenantTx, companyId: string, idsOrNames: string[]): Promise<ManagedTable[]> {
   const rows = await tx.query<CatalogueRow>(
-    `SELECT ${FIELDS} FROM console.managed_tables
+    `SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
@@ -178,7 +182,7 @@ export async function insertTable(
   const [row] = await tx.query<CatalogueRow>(
     `INSERT INTO console.managed_tables
        (id, company_id, display_name, columns, source, row_count, created_by_user_id, created_at, updated_at)
-     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${FIELDS}`,
+     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${CATALOGUE_COLUMNS}`,
     [
       table.id,
       table.companyId,
@@ -203,7 +207,7 @@ export async function changeTable(
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables
      SET display_name = $3, columns = $4::jsonb, schema_version = schema_version + 1, updated_at = $5
-     WHERE ${LIVING} RETURNING ${FIELDS}`,
+     WHERE ${LIVING_TABLE_CONDITION} RETURNING ${CATALOGUE_COLUMNS}`,
     [key.id, key.companyId, change.displayName, JSON.stringify(change.columns), change.at],
   );
   return toTable(row as CatalogueRow);
@@ -222,7 +226,7 @@ export const countRows = ({ id, companyId }: TableKey, change: number, at: strin
 export async function resetRowCount(tx: TenantTx, { id, companyId }: TableKey, at: string): Promise<void> {
   await tx.execute(
     `WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)
-     UPDATE console.managed_tables SET row_count = 0, count_version = count_version + 1, updated_at = $3 WHERE ${LIVING}`,
+     UPDATE console.managed_tables SET row_count = 0, count_version = count_version + 1, updated_at = $3 WHERE ${LIVING_TABLE_CONDITION}`,
     [id, companyId, at],
   );
 }
@@ -230,7 +234,7 @@ export async function resetRowCount(tx: TenantTx, { id, companyId }: TableKey, a
 /** Notifies webhook endpoints that the transaction has emptied the table. */
 export async function notifyTruncated(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
   await tx.execute(
-    `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${LIVING}`,
+    `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION}`,
     [id, companyId],
   );
 }

@@ -2,7 +2,7 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { bindings, makeConditions, ofSource, type RowSelection, where } from '../../tenant-sql/row-filters.ts';
 import { withoutFormulaSql } from './row-batches.ts';
-import { fromTable } from './row-pages.ts';
+import { fromSql } from './row-pages.ts';
 
 /**
  * The digits after the point that the selected rows need, by the names of decimal columns. Columns whose values do not all fit
@@ -28,7 +28,7 @@ export async function measureScales(
   );
   const text = `
     SELECT ${fitting.join(', ')} FROM (
-      SELECT ${found.join(', ')} FROM ${fromTable(table)} ${where(makeConditions(rows, bind))}
+      SELECT ${found.join(', ')} FROM ${fromSql(table)} ${where(makeConditions(rows, bind))}
     ) AS found`;
   const [row] = await tx.query<Record<string, number | null>>(text, values);
   const scales = columns.map(({ name }, at) => [name, row?.[`c${at}`] ?? null] as const);
@@ -60,7 +60,7 @@ export async function findLongColumn(
             THEN length(${value}) + length(regexp_replace(${value}, '[^\\U00010000-\\U0010ffff]', '', 'g')) > ${characters} END`;
     return `bool_or(${isLong}) AS c${at}`;
   });
-  const text = `SELECT ${found.join(', ')} FROM ${fromTable(table)} ${where(makeConditions(rows, bind))}`;
+  const text = `SELECT ${found.join(', ')} FROM ${fromSql(table)} ${where(makeConditions(rows, bind))}`;
   const [row] = await tx.query<Record<string, boolean | null>>(text, values);
   return written.find((_, at) => row?.[`c${at}`] === true)?.name;
 }

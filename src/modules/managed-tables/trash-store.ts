@@ -1,15 +1,21 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import { type CatalogueRow, FIELDS, LIVING, type Nullable, type TableKey, toTable } from './store.ts';
+import {
+  CATALOGUE_COLUMNS,
+  type CatalogueRow,
+  LIVING_TABLE_CONDITION,
+  type Nullable,
+  type TableKey,
+  toTable,
+} from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 
 /** Marks a table as deleted. The table must be locked. */
 export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
-  await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
-    key.id,
-    key.companyId,
-    at,
-  ]);
+  await tx.execute(
+    `UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING_TABLE_CONDITION}`,
+    [key.id, key.companyId, at],
+  );
 }
 
 const DELETED_SINCE = 'company_id = $1 AND deleted_at > $2';
@@ -25,7 +31,7 @@ export async function readDeletedSince(
     `SELECT found.total, page.*
      FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${DELETED_SINCE}) AS found
      LEFT JOIN (
-       SELECT ${FIELDS}, deleted_at FROM console.managed_tables WHERE ${DELETED_SINCE}
+       SELECT ${CATALOGUE_COLUMNS}, deleted_at FROM console.managed_tables WHERE ${DELETED_SINCE}
        ORDER BY deleted_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.deleted_at DESC, page.id DESC`,
@@ -52,7 +58,7 @@ export async function restoreDeleted(
 ): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables SET deleted_at = NULL, updated_at = $4
-     WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${FIELDS}`,
+     WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${CATALOGUE_COLUMNS}`,
     [key.id, key.companyId, since, at],
   );
   return row && toTable(row);

@@ -12,7 +12,7 @@ export const TRASH_RETENTION_MS = 30 * DAY_MS;
 const TABLES_PER_SWEEP = 100;
 
 /** The earliest time of deletion (ISO 8601) of tables that are still kept. */
-export const keptSince = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - TRASH_RETENTION_MS);
+export const computeRetentionStart = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - TRASH_RETENTION_MS);
 
 /**
  * Drops the company's tables that were deleted longer ago than {@link TRASH_RETENTION_MS}.

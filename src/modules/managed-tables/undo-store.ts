@@ -1,6 +1,6 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
-import { LIVING, type TableKey } from './store.ts';
+import { LIVING_TABLE_CONDITION, type TableKey } from './store.ts';
 
 /** The changes after which no earlier load can be undone. */
 export type UndoEnd = 'columns_changed' | 'truncated';
@@ -15,7 +15,7 @@ export interface UndoLimit {
 export async function endUndo(tx: TenantTx, key: TableKey, by: UndoEnd): Promise<void> {
   await tx.execute(
     `UPDATE console.managed_tables SET undoable_after = nextval('console.load_numbers'), undo_ended_by = $3
-     WHERE ${LIVING}`,
+     WHERE ${LIVING_TABLE_CONDITION}`,
     [key.id, key.companyId, by],
   );
 }
@@ -28,7 +28,7 @@ export interface UndoLimitRow {
 
 /** Selects the limit up to which a table's loads cannot be undone; no row where there is no such table. */
 export const selectUndoLimit = ({ id, companyId }: TableKey): Statement => ({
-  text: `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${LIVING}`,
+  text: `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION}`,
   values: [id, companyId],
 });
 

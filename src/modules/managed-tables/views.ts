@@ -26,7 +26,7 @@ export const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta(
 const viewTableRecord = viewBy(tableRecord);
 
 /** Returns a view of tables of a connection. A company with a table always has one. */
-export const viewWith = (connectionId: string | null) => (table: ManagedTable) =>
+export const createTableView = (connectionId: string | null) => (table: ManagedTable) =>
   viewTableRecord({ ...table, connectionId: connectionId as string });
 
 /** The fields that do not count for a table's version, which is one of its name and columns. */
@@ -37,5 +37,5 @@ export const TABLE_VERSION = {
 
 /** Refuses a conditional write for another version of the table. Call it under the lock of the write. */
 export async function requireTableVersion(ctx: CompanyContext, table: ManagedTable): Promise<void> {
-  await ctx.requireVersion?.(viewWith(null)(table));
+  await ctx.requireVersion?.(createTableView(null)(table));
 }

@@ -10,9 +10,9 @@ export const MAX_TAKING_MS = 12 * HOUR_MS;
 const RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;
-const BUFFERS = 3;
+const BUFFER_COUNT = 3;
 /** The number of bytes that are read of an object at a time, and held in memory until a slow reader takes them. */
-const SENT_BYTES = 256 * 1024;
+const SEND_BATCH_BYTES = 256 * 1024;
 const KEYS_PER_PAGE = 1000;
 
 const makePrefix = (companyId: string): string => `exports/${companyId}/`;
@@ -25,7 +25,7 @@ export class WaitingExport {
   readonly #ctx: CompanyContext;
   readonly #id: string;
   readonly #send: (bytes: Uint8Array) => Promise<void>;
-  readonly #free = Array.from({ length: BUFFERS }, () => new Uint8Array(OBJECT_BYTES));
+  readonly #free = Array.from({ length: BUFFER_COUNT }, () => new Uint8Array(OBJECT_BYTES));
   #buffer: Uint8Array<ArrayBuffer> | undefined;
   #length = 0;
   /** The objects in their order; each resolves to its size once it is stored. */
@@ -87,7 +87,7 @@ export class WaitingExport {
   async #nextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
     // Should all that follows break off, the objects stay behind.
     if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + RETENTION_MS);
-    let oldest = Math.max(0, this.#objects.length - BUFFERS);
+    let oldest = Math.max(0, this.#objects.length - BUFFER_COUNT);
     while (this.#free.length === 0) await Promise.race([this.#objects[oldest++], this.#sent]);
     return this.#free.pop() as Uint8Array<ArrayBuffer>;
   }
@@ -115,9 +115,9 @@ export class WaitingExport {
       if (place === this.#objects.length) return;
       const size = (await this.#objects[place]) as number;
       const key = this.#makeKey(place);
-      for (let offset = 0; offset < size; offset += SENT_BYTES) {
+      for (let offset = 0; offset < size; offset += SEND_BATCH_BYTES) {
         const object = await this.#ctx.files.get(key, {
-          range: { offset, length: Math.min(SENT_BYTES, size - offset) },
+          range: { offset, length: Math.min(SEND_BATCH_BYTES, size - offset) },
         });
         if (!object) throw new Error('a part of the export is gone');
         await this.#send(new Uint8Array(await object.arrayBuffer()));

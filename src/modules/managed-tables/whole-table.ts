@@ -6,7 +6,7 @@ import { openDatabaseToRead } from '../managed-database/service.ts';
 import { readColumns, readValues } from './export-parquet.ts';
 import { enterExport } from './export-store.ts';
 import type { RawRow } from './page.ts';
-import { asRows, BATCH_ROWS, selectBatch } from './row-batches.ts';
+import { BATCH_ROWS, rowsSelectList, selectBatch } from './row-batches.ts';
 import { inTransaction, requireTablesDatabase } from './service.ts';
 import { readTableAfter } from './store.ts';
 import type { ManagedTable } from './table.ts';
@@ -71,7 +71,7 @@ export async function writeParquetFile(
     let after = from?.after ?? null;
     const next = async (most: number): Promise<RawRow[]> => {
       const { values, bind } = bindings();
-      const select = selectBatch(walk, { after, rows: most }, asRows(shown), bind);
+      const select = selectBatch(walk, { after, rows: most }, rowsSelectList(shown), bind);
       return tx.query<RawRow>(select, values);
     };
     for (;;) {

@@ -13,13 +13,13 @@ export const toCells = (columns: Column[], row: RawRow, safe: boolean): WrittenC
   row.id,
   ...columns.map(({ name, type }, at) => {
     const cell = toWrittenCell(toJsonValue(type, row[`c${at}`] ?? null), type, safe);
-    if (isTooLong(cell)) throw longText(name);
+    if (isTooLong(cell)) throw textTooLong(name);
     return cell;
   }),
 ];
 
 /** A column has a text that no cell can hold. */
-export const longText = (column: string) =>
+export const textTooLong = (column: string) =>
   invalid([
     {
       field: 'fields',

@@ -1,8 +1,8 @@
-import { compileAccess, withinScopes } from '../../access/evaluation.ts';
+import { compileAccess, limitToScopes } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { KnownPrincipal } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
-import { accessReads, accessSources } from '../../access/sources.ts';
+import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -42,7 +42,7 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
     access,
   } = await readTogether(ctx.db, {
     grant: selectLiveGrant(ctx.db, { companyId, userId, grantId }, ctx.now()),
-    access: accessReads(ctx.db, { companyId, principalType: 'user', principalId: userId }),
+    access: selectAccess(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!live || live.resource !== claims.resource || live.clientId !== claims.client_id) throw invalidToken();
   requireActiveCompany(live);
@@ -58,8 +58,8 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
       isOwner: user.isOwner,
       sessionId: grantId,
       client: { id: live.clientId, grantId },
-      access: withinScopes(
-        compileAccess(accessSources(companyId, user.isOwner, access)),
+      access: limitToScopes(
+        compileAccess(toAccessSources(companyId, user.isOwner, access)),
         claims.scope?.split(' ') ?? live.scopes,
       ),
     },
@@ -86,7 +86,7 @@ export const authenticateClient =
         actor: (account) => ({
           ...account,
           client: { id: accessKey, grantId: null },
-          access: withinScopes(account.access, scope.split(' ')),
+          access: limitToScopes(account.access, scope.split(' ')),
         }),
       },
     );

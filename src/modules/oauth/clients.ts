@@ -33,7 +33,7 @@ const REGISTRATIONS_AN_HOUR = 10;
 const COMPANY_CLIENT_ID = /^oc_([a-f0-9]{24})$/;
 const REGISTERED_CLIENT_ID = /^od_[\w-]{43}$/;
 
-export const companyClientId = (id: string): string => `oc_${id}`;
+export const formatCompanyClientId = (id: string): string => `oc_${id}`;
 
 /** Finds a client by id, however it was registered; undefined if there is none, or its metadata document is invalid. */
 export async function findClient(ctx: Context, clientId: string): Promise<Client | undefined> {
@@ -52,7 +52,7 @@ export async function findClient(ctx: Context, clientId: string): Promise<Client
 }
 
 /** The verified host of the client; for a dynamically registered one, the host of its redirect URI. */
-export const hostOfClient = (
+export const findClientHost = (
   { companyId, host, redirectUris }: Client,
   redirectUri = redirectUris[0],
 ): string | null => (companyId !== null ? null : (host ?? (redirectUri === undefined ? null : getHost(redirectUri))));

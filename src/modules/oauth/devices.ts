@@ -6,7 +6,7 @@ import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { AskedView } from '../../presentation/letting-in.ts';
 import { attempt, getCallerNetwork } from '../sign-in/service.ts';
-import { findClient, hostOfClient } from './clients.ts';
+import { findClient, findClientHost } from './clients.ts';
 import { invalidClient, wrongUserCode } from './failures.ts';
 import { makeConsentRequest, viewRequest } from './requests.ts';
 import { parseScopes } from './scopes.ts';
@@ -18,8 +18,8 @@ const DEVICE_SECONDS = 600;
 const INTERVAL_SECONDS = 5;
 
 /** The letters of a device's code. No vowels, so that no words come about, and nothing that looks like something else. */
-const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
-const LABEL = 'device code';
+const USER_CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const DEVICE_CODE_LABEL = 'device code';
 
 const MAX_WRONG_CODES_PER_HOUR = 10;
 
@@ -32,13 +32,13 @@ export async function beginDevice(
   if (!client) throw invalidClient();
   const scopes = parseScopes(sent.scope);
   const resource = findResource(ctx, sent.resource);
-  const letters = Array.from({ length: 8 }, () => LETTERS[randomBelow(LETTERS.length)]).join('');
+  const letters = Array.from({ length: 8 }, () => USER_CODE_LETTERS[randomBelow(USER_CODE_LETTERS.length)]).join('');
   const deviceCode = newSecretToken();
   const now = ctx.now();
   await commit(ctx.db, {
     device: insertDevice(ctx.db, {
       digest: await sha256Hex(deviceCode),
-      userCodeDigest: await keyedDigest(ctx.config.ENCRYPTION_KEYS, LABEL, letters),
+      userCodeDigest: await keyedDigest(ctx.config.ENCRYPTION_KEYS, DEVICE_CODE_LABEL, letters),
       clientId: client.id,
       scopes,
       resource,
@@ -70,14 +70,14 @@ export function findDeviceRequest(ctx: UserContext, typed: string): Promise<Aske
 
 async function readDeviceRequest(ctx: UserContext, typed: string): Promise<AskedView> {
   const letters = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
-  const digests = await keyedDigests(ctx.config.ENCRYPTION_KEYS, LABEL, letters);
+  const digests = await keyedDigests(ctx.config.ENCRYPTION_KEYS, DEVICE_CODE_LABEL, letters);
   const [device] = await selectWaitingDevice(ctx.db, digests, ctx.now());
   const client = device && (await findClient(ctx, device.clientId));
   // One of another company's is for its people only: here it is as if it were not there.
   if (!client || (client.companyId !== null && client.companyId !== ctx.actor.companyId)) throw wrongUserCode();
   const { digest, expiresAt, scopes, resource } = device;
   return viewRequest(ctx, {
-    ...makeConsentRequest(client, hostOfClient(client), scopes, resource),
+    ...makeConsentRequest(client, findClientHost(client), scopes, resource),
     jti: digest,
     redirect: null,
     device: { digest, expires_at: expiresAt },

@@ -1,7 +1,7 @@
 import { defineFailure, type FieldProblem, notFoundBy } from '../../kernel/failure.ts';
 
 /** OAuth failures have the error codes of the protocol; `reason` and the field problems are for client developers. */
-const protocol = (code: string, message: string, status = 400) =>
+const defineProtocolFailure = (code: string, message: string, status = 400) =>
   defineFailure(`oauth.${code}`, 'invalid', {
     message,
     detail: (reason?: string, problems?: FieldProblem[]) => ({
@@ -11,36 +11,48 @@ const protocol = (code: string, message: string, status = 400) =>
     oauth: { status, code },
   });
 
-export const invalidRequest = protocol('invalid_request', 'The request is not as the protocol wants it.');
-export const invalidGrant = protocol(
+export const invalidRequest = defineProtocolFailure('invalid_request', 'The request is not as the protocol wants it.');
+export const invalidGrant = defineProtocolFailure(
   'invalid_grant',
   'The code or token is wrong, expired, used already, or not for this client. Ask the person again.',
 );
-export const invalidScope = protocol(
+export const invalidScope = defineProtocolFailure(
   'invalid_scope',
   'Scopes are actions such as `managed-tables:data-read`, and patterns of them such as `semantic:*`: at most 100, each of which fits an action.',
 );
-export const invalidTarget = protocol(
+export const invalidTarget = defineProtocolFailure(
   'invalid_target',
   '`resource` must be the address of this API or of its `/mcp`, and stand there once.',
 );
-export const unsupportedResponseType = protocol('unsupported_response_type', '`response_type` must be `code`.');
-export const requestNotSupported = protocol('request_not_supported', 'Send the parameters themselves.');
-export const interactionRequired = protocol('interaction_required', 'The person has to be asked.');
-export const consentDenied = protocol('access_denied', 'The person did not let the program in.');
-export const unsupportedGrantType = protocol('unsupported_grant_type', 'This `grant_type` is not supported.');
-export const unsupportedTokenType = protocol(
+export const unsupportedResponseType = defineProtocolFailure(
+  'unsupported_response_type',
+  '`response_type` must be `code`.',
+);
+export const requestNotSupported = defineProtocolFailure('request_not_supported', 'Send the parameters themselves.');
+export const interactionRequired = defineProtocolFailure('interaction_required', 'The person has to be asked.');
+export const consentDenied = defineProtocolFailure('access_denied', 'The person did not let the program in.');
+export const unsupportedGrantType = defineProtocolFailure(
+  'unsupported_grant_type',
+  'This `grant_type` is not supported.',
+);
+export const unsupportedTokenType = defineProtocolFailure(
   'unsupported_token_type',
   'This token ends by itself within ten minutes, or with the key that it was made for.',
 );
-export const authorizationPending = protocol('authorization_pending', 'Nobody has let the program in yet. Ask again.');
-export const slowDown = protocol('slow_down', 'Ask less often: wait five seconds longer each time.');
-export const deviceExpired = protocol('expired_token', 'The device code has expired.');
-export const invalidRedirectUri = protocol(
+export const authorizationPending = defineProtocolFailure(
+  'authorization_pending',
+  'Nobody has let the program in yet. Ask again.',
+);
+export const slowDown = defineProtocolFailure('slow_down', 'Ask less often: wait five seconds longer each time.');
+export const deviceExpired = defineProtocolFailure('expired_token', 'The device code has expired.');
+export const invalidRedirectUri = defineProtocolFailure(
   'invalid_redirect_uri',
   'Redirects are https addresses, http addresses of the own machine, or those of an app, without fragment or user name.',
 );
-export const invalidClientMetadata = protocol('invalid_client_metadata', 'The description of the client is not valid.');
+export const invalidClientMetadata = defineProtocolFailure(
+  'invalid_client_metadata',
+  'The description of the client is not valid.',
+);
 
 export const invalidClient = defineFailure('oauth.invalid_client', 'unauthenticated', {
   message: 'There is no such client, or its secret is wrong.',

@@ -1,11 +1,11 @@
-import { commitAccess, everybodyIn, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectEverybody, affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { requireAdministrator } from '../../access/requirements.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { companyClientId } from './clients.ts';
+import { formatCompanyClientId } from './clients.ts';
 import {
   consentDenied,
   oauthClientNotFound,
@@ -14,7 +14,7 @@ import {
   requestEnded,
   tooManyClients,
 } from './failures.ts';
-import { buildResponseRedirect, errorRedirect, openRequest } from './requests.ts';
+import { buildErrorRedirect, buildResponseRedirect, openRequest } from './requests.ts';
 import {
   type CompanyClient,
   deleteClient,
@@ -73,7 +73,7 @@ export async function decideRequest(
     lastUsedAt: null,
     createdAt: now,
     // Whoever answers the same request again finds it here, until that has expired.
-    expiresAt: Math.max(codeExpiresAt, now + REMEMBERED_MS),
+    expiresAt: Math.max(codeExpiresAt, now + MIN_CODE_RECORD_MS),
     // A refusal is a grant that has ended: so the request has its answer.
     endedAt: allow ? null : now,
   };
@@ -85,11 +85,13 @@ export async function decideRequest(
   if (countChangedRows(inserted) === 0) throw requestEnded();
   if (!redirect) return { redirectTo: null };
   return {
-    redirectTo: allow ? buildResponseRedirect(ctx, redirect, { code }) : errorRedirect(ctx, redirect, consentDenied()),
+    redirectTo: allow
+      ? buildResponseRedirect(ctx, redirect, { code })
+      : buildErrorRedirect(ctx, redirect, consentDenied()),
   };
 }
 
-const REMEMBERED_MS = 60 * MINUTE_MS;
+const MIN_CODE_RECORD_MS = 60 * MINUTE_MS;
 
 /** Returns the user whose grants are requested: the caller, or for administrators any user. A service account has no grants. */
 function getGrantOwner({ actor }: PrincipalContext, userId: string | undefined) {
@@ -103,7 +105,7 @@ export const listGrants = async (ctx: PrincipalContext, userId: string | undefin
 /** Revokes a grant: the client is rejected from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
   const person = getGrantOwner(ctx, userId);
-  const { ended } = await commitAccess(ctx, onlyPrincipals(person.companyId, person.userId), {
+  const { ended } = await commitAccess(ctx, affectPrincipals(person.companyId, person.userId), {
     ended: endUserGrant(ctx.db, person, id, ctx.now()),
   });
   if (ended.length === 0) throw oauthGrantNotFound();
@@ -131,9 +133,9 @@ export async function registerCompanyClient(
 /** Deletes a client, and with it the grants of people to it. */
 export async function removeClient(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { deleted } = await commitAccess(ctx, affectEverybody(companyId), {
     deleted: deleteClient(ctx.db, companyId, id),
-    ended: endGrantsOfClient(ctx.db, companyId, companyClientId(id), ctx.now()),
+    ended: endGrantsOfClient(ctx.db, companyId, formatCompanyClientId(id), ctx.now()),
   });
   if (deleted.length === 0) throw oauthClientNotFound();
 }

@@ -3,8 +3,8 @@ import { commit } from '../../db/client.ts';
 import {
   composeFirstUseMail,
   type MailRequest,
-  mailedCompany,
   prepareMailAfterChange,
+  readMailedCompany,
   readRecipient,
   type SendingContext,
 } from '../mails/service.ts';
@@ -30,7 +30,7 @@ export async function sendFirstUseMail(
   const [grant] = about ? await selectGrant(ctx.db, companyId, about) : [];
   if (!user?.isActive || !company || !grant) return;
   const program = { name: grant.clientName, host: grant.clientHost, at: grant.begunAt ?? grant.createdAt };
-  const mailed = await mailedCompany(ctx, company);
+  const mailed = await readMailedCompany(ctx, company);
   await ctx.handOver(companyId, composeFirstUseMail(program, { to: email, name: user.name, company: mailed }));
 }
 

@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { Failure, type FailureType } from '../../kernel/failure.ts';
 import type { AskedView } from '../../presentation/letting-in.ts';
 import { signToken, verifyToken } from '../sign-in/service.ts';
-import { type Client, findClient, hostOfClient } from './clients.ts';
+import { type Client, findClient, findClientHost } from './clients.ts';
 import {
   interactionRequired,
   invalidRequest,
@@ -14,7 +14,7 @@ import {
   unsupportedResponseType,
 } from './failures.ts';
 import { isSameRedirect } from './redirects.ts';
-import { onlyReads, parseScopes } from './scopes.ts';
+import { areReadOnly, parseScopes } from './scopes.ts';
 import type { Resource } from './store.ts';
 import { findResource } from './tokens.ts';
 
@@ -84,7 +84,7 @@ export async function readAuthorization(ctx: Context, query: URLSearchParams): P
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const kept = state !== null && state.length <= MAX_STATE_LENGTH ? state : null;
-    return { kind: 'refused', redirectTo: errorRedirect(ctx, { uri: redirectUri, state: kept }, error) };
+    return { kind: 'refused', redirectTo: buildErrorRedirect(ctx, { uri: redirectUri, state: kept }, error) };
   }
 }
 
@@ -106,7 +106,7 @@ function toRequest(
   const scopes = parseScopes(readSingleParameter(query, 'scope'));
   if (readSingleParameter(query, 'prompt') === 'none') throw interactionRequired();
   return {
-    ...makeConsentRequest(client, hostOfClient(client, uri), scopes, resource),
+    ...makeConsentRequest(client, findClientHost(client, uri), scopes, resource),
     jti: ctx.newId(),
     redirect: { uri, state, challenge },
     device: null,
@@ -135,7 +135,7 @@ export async function viewRequest(ctx: Context, request: ConsentRequest): Promis
     ),
     client: { ...client, is_registered: companyId !== '' },
     scopes,
-    only_reads: onlyReads(scopes),
+    only_reads: areReadOnly(scopes),
     resource,
   };
 }
@@ -160,7 +160,7 @@ export function buildResponseRedirect(
 }
 
 /** The redirect to the client with an OAuth error code. */
-export function errorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
+export function buildErrorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
   const { oauth } = failure.says;
   const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';
   return buildResponseRedirect(ctx, to, {

@@ -30,7 +30,7 @@ import {
   exchangeDeviceCode,
   issueServiceAccountTokens,
   refreshTokens,
-  revoke,
+  revokeToken,
   type Tokens,
   takeGrant,
 } from './tokens.ts';
@@ -92,7 +92,7 @@ const tokenForm = z.object({
 });
 
 /** Issues tokens to a client for an authorization code, a refresh token or another grant type. */
-function exchange(ctx: Context, request: Request, form: Form): Promise<Tokens> {
+function exchangeForTokens(ctx: Context, request: Request, form: Form): Promise<Tokens> {
   const { client_id: clientId, scope, resource } = form;
   switch (requireFormParameter(form, 'grant_type')) {
     case 'authorization_code':
@@ -155,7 +155,7 @@ export const oauthTokenEndpoints = [
       const form = await receiveForm(request, async ({ code }) => {
         if (code !== undefined) await takeGrant(ctx, code);
       });
-      return viewTokens(await exchange(ctx, request, form));
+      return viewTokens(await exchangeForTokens(ctx, request, form));
     },
   ),
   endpoint(
@@ -175,7 +175,7 @@ export const oauthTokenEndpoints = [
     },
     async ({ ctx, request }) => {
       const form = await receiveForm(request);
-      await revoke(ctx, requireFormParameter(form, 'token'), form.client_id);
+      await revokeToken(ctx, requireFormParameter(form, 'token'), form.client_id);
       return new Response(null);
     },
   ),

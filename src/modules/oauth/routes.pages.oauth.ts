@@ -1,10 +1,10 @@
 import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
-import { pageLocale, pageResponse } from '../../http/page.ts';
+import { choosePageLocale, makePageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
 import type { LetInView } from '../../presentation/letting-in.ts';
 import { type Company, selectCompany, selectCompanyBySlug, viewPageBranding } from '../companies/service.ts';
-import { passkeyDomain } from '../passkeys/service.ts';
+import { getPasskeyDomain } from '../passkeys/service.ts';
 import { hasSingleSignOn } from '../single-sign-on/service.ts';
 import { readIssuers } from '../social-sign-in/service.ts';
 import { readAuthorization, viewRequest } from './requests.ts';
@@ -12,7 +12,7 @@ import { readAuthorization, viewRequest } from './requests.ts';
 const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
 const PAGE = raw(200, 'HTML, which nobody may show in a frame.', 'text/html');
 
-async function page(
+async function buildPage(
   ctx: Context,
   request: Request,
   company: Company | undefined,
@@ -31,13 +31,13 @@ async function page(
           sso: await hasSingleSignOn(ctx, company.id),
           sso_only: company.ssoOnly,
           social: await readIssuers(ctx, company.id),
-          passkey_domain: passkeyDomain(ctx),
+          passkey_domain: getPasskeyDomain(ctx),
         }
       : null,
   };
-  return pageResponse(ctx.bindings.PAGES, 'let-in', {
+  return makePageResponse(ctx.bindings.PAGES, 'let-in', {
     frames: [],
-    locale: pageLocale(request),
+    locale: choosePageLocale(request),
     branding: company ? viewPageBranding(ctx.baseUrl, company) : {},
     told: view,
     ...(problem !== null && { status: 400 }),
@@ -78,11 +78,11 @@ export const oauthPageEndpoints = [
           headers: { Location: read.redirectTo, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
         });
       }
-      if (read.kind === 'unknown') return page(ctx, request, undefined, { problem: read.problem });
+      if (read.kind === 'unknown') return buildPage(ctx, request, undefined, { problem: read.problem });
       const { companyId } = read.client;
       const company =
         companyId === null ? await findQueryCompany(ctx, query) : (await selectCompany(ctx.db, companyId))[0];
-      return page(ctx, request, company, { asked: await viewRequest(ctx, read.request) });
+      return buildPage(ctx, request, company, { asked: await viewRequest(ctx, read.request) });
     },
   ),
   endpoint(
@@ -100,7 +100,7 @@ export const oauthPageEndpoints = [
     },
     async ({ ctx, request }) => {
       const query = new URL(request.url).searchParams;
-      return page(ctx, request, await findQueryCompany(ctx, query), {
+      return buildPage(ctx, request, await findQueryCompany(ctx, query), {
         user_code: query.get('user_code')?.slice(0, 20) ?? null,
       });
     },
@@ -118,6 +118,6 @@ export const oauthPageEndpoints = [
       openQuery: true,
       fails: [],
     },
-    ({ ctx, request }) => page(ctx, request, undefined, {}),
+    ({ ctx, request }) => buildPage(ctx, request, undefined, {}),
   ),
 ];

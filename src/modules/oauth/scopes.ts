@@ -37,7 +37,7 @@ export function parseScopes(sent: string | undefined): string[] {
  * Parses the scopes of a parameter; all granted ones if it names none.
  * @throws invalidScope if one of them goes beyond what was granted
  */
-export function narrowedScopes(granted: readonly string[], sent: string | undefined): string[] {
+export function narrowScopes(granted: readonly string[], sent: string | undefined): string[] {
   if (sent === undefined || sent.trim() === '') return [...granted];
   const asked = parseScopes(sent);
   // A pattern that matches another pattern as text contains it (see wildcard.ts).
@@ -46,5 +46,5 @@ export function narrowedScopes(granted: readonly string[], sent: string | undefi
 }
 
 /** Whether nothing can be changed with these scopes. */
-export const onlyReads = (scopes: readonly string[]): boolean =>
+export const areReadOnly = (scopes: readonly string[]): boolean =>
   scopes.every((scope) => findMatchingActions(scope).every((action) => actionEntry(action).legacy?.join() === 'read'));

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { oauthClients, oauthDevices, oauthGrants, oauthPublicClients } from '../../db/schema/oauth.ts';
 import { users } from '../../db/schema/users.ts';
-import { byId, exists, idList, insertWhen, livingById } from '../../db/statements.ts';
+import { byId, exists, idListSql, insertWhen, livingById } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type CompanyClient = typeof oauthClients.$inferSelect;
@@ -134,7 +134,7 @@ export const selectCompanyOfCode = (db: ControlDb, digest: string) =>
 export const selectByCode = (db: ControlDb, digest: string) =>
   db.select().from(oauthGrants).where(eq(oauthGrants.codeDigest, digest));
 
-const isInForce = (now: number) =>
+const isActiveGrant = (now: number) =>
   and(isNotNull(oauthGrants.begunAt), isNull(oauthGrants.endedAt), gt(oauthGrants.expiresAt, now));
 
 /** Activates a grant whose code was exchanged, unless it has ended; it replaces the client's earlier grants. */
@@ -211,7 +211,7 @@ export const selectLiveGrant = (
       and(
         byId(oauthGrants, key.companyId, key.grantId),
         eq(oauthGrants.userId, key.userId),
-        isInForce(now),
+        isActiveGrant(now),
         eq(users.isActive, true),
         isNull(users.deletedAt),
       ),
@@ -252,7 +252,7 @@ export const endUserGrant = (db: ControlDb, of: { companyId: string; userId: str
   db
     .update(oauthGrants)
     .set({ endedAt: now })
-    .where(and(byId(oauthGrants, of.companyId, id), eq(oauthGrants.userId, of.userId), isInForce(now)))
+    .where(and(byId(oauthGrants, of.companyId, id), eq(oauthGrants.userId, of.userId), isActiveGrant(now)))
     .returning({ id: oauthGrants.id });
 
 export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: string, now: number) =>
@@ -272,7 +272,7 @@ export const selectUserGrants = (
   db
     .select()
     .from(oauthGrants)
-    .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.userId, userId), isInForce(now)))
+    .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.userId, userId), isActiveGrant(now)))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
     .limit(MAX_GRANTS);
 
@@ -290,7 +290,7 @@ export const selectWaitingDevice = (db: ControlDb, userCodeDigests: readonly str
     .from(oauthDevices)
     .where(
       and(
-        sql`${oauthDevices.userCodeDigest} in ${idList(userCodeDigests)}`,
+        sql`${oauthDevices.userCodeDigest} in ${idListSql(userCodeDigests)}`,
         isNull(oauthDevices.deniedAt),
         gt(oauthDevices.expiresAt, now),
         sql`not ${isAnswered}`,

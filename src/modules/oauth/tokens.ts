@@ -1,4 +1,4 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
@@ -27,7 +27,7 @@ import {
   unsupportedTokenType,
 } from './failures.ts';
 import { prepareFirstUseMail } from './maintenance.ts';
-import { narrowedScopes, parseScopes } from './scopes.ts';
+import { narrowScopes, parseScopes } from './scopes.ts';
 import {
   beginGrant,
   endGrant,
@@ -167,7 +167,7 @@ async function exchangeGrantCode(ctx: Context, code: string, check: (grant: Gran
   };
   const former = await selectFormerGrants(ctx.db, grant);
   const mail = former.length === 0 ? await prepareFirstUseMail(ctx, grant) : null;
-  const { begun } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
+  const { begun } = await commitAccess(ctx, affectPrincipals(companyId, userId), {
     ...beginGrant(ctx.db, grant, { refreshDigest: await sha256Hex(refresh.jti), now, expiresAt: refresh.expiresAt }),
     mail: mail ? [mail.statement] : [],
     client: rememberClient(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
@@ -201,7 +201,7 @@ export async function takeGrant(ctx: Context, code: string): Promise<Grant | und
 }
 
 const endTokenGrant = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
-  commitAccess(ctx, onlyPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
+  commitAccess(ctx, affectPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
 
 /** Exchanges a refresh token for new ones, as a session's is. */
 export async function refreshTokens(
@@ -213,7 +213,7 @@ export async function refreshTokens(
     resource: string | undefined;
   },
 ): Promise<Tokens> {
-  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', sent.refreshToken, 'refresh').catch(asInvalidGrant);
+  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', sent.refreshToken, 'refresh').catch(toInvalidGrant);
   const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId } = claims;
   ctx.setOwner(companyId, { type: 'user', id: userId });
   if (clientId !== sent.clientId) throw invalidGrant();
@@ -224,7 +224,7 @@ export async function refreshTokens(
   const [before] = await live();
   if (!before) throw invalidGrant();
   requireActiveCompany(before);
-  const scopes = narrowedScopes(before.scopes, sent.scope);
+  const scopes = narrowScopes(before.scopes, sent.scope);
   const rotation = await prepareRotationOf(ctx, claims, {
     rotate: (key, digests, times) => rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_MS }),
     end: (company, id, at) => endGrant(ctx.db, company, id, at),
@@ -239,14 +239,14 @@ export async function refreshTokens(
   if (!after) throw invalidGrant();
   requireActiveCompany(after);
   if (!rotation.isDone(after)) {
-    await commitAccess(ctx, onlyPrincipals(companyId, userId), { ended: rotation.endCopied });
+    await commitAccess(ctx, affectPrincipals(companyId, userId), { ended: rotation.endCopied });
     throw invalidGrant();
   }
   const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: after.scopes };
   return issueTokens(ctx, grant, rotation.tokenOf(after), scopes);
 }
 
-const asInvalidGrant = (error: unknown): never => {
+const toInvalidGrant = (error: unknown): never => {
   throw invalidToken.matches(error) ? invalidGrant() : error;
 };
 
@@ -305,7 +305,7 @@ export async function issueServiceAccountTokens(
 }
 
 /** Ends the grant of a token. A token that is none of ours is ignored. */
-export async function revoke(ctx: Context, token: string, clientId: string | undefined): Promise<void> {
+export async function revokeToken(ctx: Context, token: string, clientId: string | undefined): Promise<void> {
   const audience = audienceOf(token);
   if (audience === 'oauth-machine') throw unsupportedTokenType();
   if (audience !== 'oauth') return;

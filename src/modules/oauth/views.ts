@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
-import { companyClientId } from './clients.ts';
+import { formatCompanyClientId } from './clients.ts';
 import { isRedirect } from './redirects.ts';
 import type { CompanyClient, Grant } from './store.ts';
 import { getResourceAddress, type Tokens } from './tokens.ts';
@@ -18,7 +18,7 @@ export const clientView = z
 
 export const viewClient = ({ id, name, redirectUris, createdAt }: CompanyClient): z.input<typeof clientView> => ({
   _id: id,
-  client_id: companyClientId(id),
+  client_id: formatCompanyClientId(id),
   name,
   redirect_uris: redirectUris,
   created_at: isoTimestamp(createdAt),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, ok, versioned } from '../../http/endpoint.ts';
-import { listQuery, pageRequest, searchIn } from '../../http/list-query.ts';
+import { listQuery, searchQuery, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
@@ -62,7 +62,7 @@ export const companyEndpoints = [
       summary: 'List organizations',
       description: 'All of the platform.',
       query: listQuery(['created_at', 'updated_at', 'name']).extend({
-        search: searchIn('the name or slug'),
+        search: searchQuery('the name or slug'),
         status: z.enum([...status.options, 'deleting']).optional(),
       }),
       returns: ok(listSchema(organizationView)),
@@ -70,7 +70,7 @@ export const companyEndpoints = [
     },
     async ({ ctx, query }) =>
       list(
-        await listOrganizations(ctx, query.status, { ...pageRequest(query), search: query.search }),
+        await listOrganizations(ctx, query.status, { ...toPageRequest(query), search: query.search }),
         viewOrganization,
       ),
   ),

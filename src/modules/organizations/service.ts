@@ -1,4 +1,4 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -13,8 +13,8 @@ import {
   type Company,
   type CompanyOrder,
   type CompanyStatus,
-  companyExists,
   companySlugTaken,
+  hasCompany,
   insertCompany,
   readCompanies,
   selectCompany,
@@ -27,7 +27,7 @@ import { type DataUsage, NO_DATA_USAGE } from '../usage/queries.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
 import { organizationDeleting, organizationNotFound, wrongOperatorToken } from './failures.ts';
-import { type DayOfUse, forCompany, heldBy, measure, readUsage } from './usage.ts';
+import { type DayOfUse, makeCompanyContext, measure, readDataUsage, readUsage } from './usage.ts';
 
 /** Slugs that would be mistaken for a part of an address. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
@@ -41,7 +41,7 @@ export async function createOrganization(
   input: { name: string; slug: string; owner: { email: string; name: string; password: string } },
 ) {
   if (RESERVED_SLUGS.has(input.slug)) throw invalid([{ field: 'slug', message: 'is reserved; choose another' }]);
-  if (await companyExists(ctx, input.slug)) throw companySlugTaken();
+  if (await hasCompany(ctx, input.slug)) throw companySlugTaken();
   requireUnlikePerson(input.owner.password, { ...input.owner, company: input }, 'owner.password');
   const now = ctx.now();
   const company: Company = {
@@ -77,7 +77,7 @@ export async function createOrganization(
 
   await commitAccess(
     ctx,
-    onlyPrincipals(company.id),
+    affectPrincipals(company.id),
     {
       company: insertCompany(ctx.db, company),
       account: account.statement,
@@ -117,11 +117,11 @@ export async function listOrganizations(
   page: SearchRequest<CompanyOrder>,
 ): Promise<Page<Organization>> {
   const { records, ...found } = await readCompanies(ctx.db, status, page);
-  return { ...found, records: await withHeld(ctx, records) };
+  return { ...found, records: await addDataUsage(ctx, records) };
 }
 
-async function withHeld(ctx: Context, companies: readonly Company[]): Promise<Organization[]> {
-  const held = await heldBy(
+async function addDataUsage(ctx: Context, companies: readonly Company[]): Promise<Organization[]> {
+  const held = await readDataUsage(
     ctx,
     companies.map(({ id }) => id),
   );
@@ -131,12 +131,12 @@ async function withHeld(ctx: Context, companies: readonly Company[]): Promise<Or
 /** A company, and how much it holds now. */
 export async function showOrganization(ctx: Context, id: string): Promise<Organization> {
   const company = await getOrganization(ctx, id);
-  await measure(forCompany(ctx, id));
+  await measure(makeCompanyContext(ctx, id));
   return showCompany(ctx, company);
 }
 
 export const showCompany = async (ctx: Context, company: Company): Promise<Organization> =>
-  (await withHeld(ctx, [company]))[0] as Organization;
+  (await addDataUsage(ctx, [company]))[0] as Organization;
 
 /** Replaces all quotas of a company. Data and users beyond a new quota stay. */
 export async function setQuotas(ctx: Context, id: string, quotas: Quotas): Promise<Quotas> {
@@ -149,7 +149,7 @@ export async function setQuotas(ctx: Context, id: string, quotas: Quotas): Promi
 /** Returns the use of a company on each of the days from one to another (ms), both included. */
 export async function readOrganizationUsage(ctx: Context, id: string, from: number, to: number): Promise<DayOfUse[]> {
   await getOrganization(ctx, id);
-  return readUsage(forCompany(ctx, id), from, to);
+  return readUsage(makeCompanyContext(ctx, id), from, to);
 }
 
 export async function getOrganization(ctx: Context, id: string): Promise<Company> {

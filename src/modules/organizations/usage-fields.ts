@@ -4,7 +4,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { DayOfUse } from './usage.ts';
 
-const DESCRIBED = {
+const QUOTA_DESCRIPTIONS = {
   users: 'Users, the invited ones included.',
   table_bytes: 'Bytes of living tables with their indexes.',
   file_bytes: 'Bytes of uploaded files, which are kept for a day after their job.',
@@ -14,11 +14,11 @@ const DESCRIBED = {
 
 const quota = z.int().nonnegative().nullable();
 const quotas = z.object({
-  users: quota.meta({ description: DESCRIBED.users }),
-  table_bytes: quota.meta({ description: DESCRIBED.table_bytes }),
-  file_bytes: quota.meta({ description: DESCRIBED.file_bytes }),
-  mails_per_day: quota.meta({ description: DESCRIBED.mails_per_day }),
-  model_calls_per_day: quota.meta({ description: DESCRIBED.model_calls_per_day }),
+  users: quota.meta({ description: QUOTA_DESCRIPTIONS.users }),
+  table_bytes: quota.meta({ description: QUOTA_DESCRIPTIONS.table_bytes }),
+  file_bytes: quota.meta({ description: QUOTA_DESCRIPTIONS.file_bytes }),
+  mails_per_day: quota.meta({ description: QUOTA_DESCRIPTIONS.mails_per_day }),
+  model_calls_per_day: quota.meta({ description: QUOTA_DESCRIPTIONS.model_calls_per_day }),
 });
 
 /** The quotas of a company; null for no limit. */

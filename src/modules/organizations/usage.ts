@@ -6,7 +6,7 @@ import { callObject } from '../../platform/objects.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { openDatabaseToRead, recordSizes } from '../managed-database/service.ts';
 import { measureCompany, readLoadedDays } from '../uploads/service.ts';
-import { type DataUsage, dayNumber, selectDataUsage, selectUsedDays } from '../usage/queries.ts';
+import { type DataUsage, selectDataUsage, selectUsedDays, toDayNumber } from '../usage/queries.ts';
 
 /** The use of a company on a day. `date` is `2026-01-31`, in UTC. */
 export interface DayOfUse {
@@ -19,7 +19,7 @@ export interface DayOfUse {
 }
 
 /** The context of a company for an actor who does not belong to it. */
-export const forCompany = (ctx: Context, companyId: string): CompanyContext => ({
+export const makeCompanyContext = (ctx: Context, companyId: string): CompanyContext => ({
   ...ctx,
   actor: { kind: 'system', companyId },
 });
@@ -27,7 +27,7 @@ export const forCompany = (ctx: Context, companyId: string): CompanyContext => (
 /** Returns the use of the context's company on each day from one to another (ms), both included. */
 export async function readUsage(ctx: CompanyContext, from: number, to: number): Promise<DayOfUse[]> {
   const { companyId } = ctx.actor;
-  const [first, last] = [dayNumber(from), dayNumber(to)];
+  const [first, last] = [toDayNumber(from), toDayNumber(to)];
   const [logged, kept, loaded] = await Promise.all([
     callObject(ctx.bindings.COMPANY_LOG, companyId, async (log) => (await log.usedDays(first, last)) as UsedDay[]),
     selectUsedDays(ctx.db, companyId, first, last),
@@ -55,7 +55,7 @@ async function loadedDays(ctx: CompanyContext, from: string, to: string): Promis
 }
 
 /** Returns the amount of data that companies hold, by id, as it was measured last: no Postgres is asked. */
-export async function heldBy(ctx: Context, companyIds: readonly string[]): Promise<Map<string, DataUsage>> {
+export async function readDataUsage(ctx: Context, companyIds: readonly string[]): Promise<Map<string, DataUsage>> {
   const found = await selectDataUsage(ctx.db, companyIds);
   return new Map(found.map(({ companyId, ...held }) => [companyId, held]));
 }

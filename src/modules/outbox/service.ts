@@ -9,7 +9,7 @@ import * as store from './store.ts';
 /** The time after which the scheduled run sends a message that the request itself did not. */
 const WAIT_MS = MINUTE_MS;
 /** The maximum number of messages that one scheduled run sends. */
-const BATCH = 1000;
+const MESSAGE_BATCH_SIZE = 1000;
 
 /**
  * Prepares a message about a unit of work. Its statement stores the message if the previous statement of the batch changed a
@@ -86,7 +86,7 @@ export async function keepMessage(ctx: CompanyContext, message: JobMessage): Pro
 /** Sends due messages that were not sent, but for suspended companies. For the scheduled run. */
 export async function sendDueMessages(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const due = await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: BATCH });
+  const due = await store.claimDue(ctx.db, { now, next: now + WAIT_MS, limit: MESSAGE_BATCH_SIZE });
   for (const rows of Map.groupBy(due, ({ message }) => message.type).values()) {
     await sendStored(ctx, rows, () => ctx.jobs.sendAll(rows.map(({ message }) => message)));
   }

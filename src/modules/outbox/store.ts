@@ -1,7 +1,7 @@
 import { and, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { outbox } from '../../db/schema/outbox.ts';
-import { afterChange, type Condition, idList, insertWhen } from '../../db/statements.ts';
+import { afterChange, type Condition, idListSql, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type OutboxRow = typeof outbox.$inferSelect;
@@ -12,7 +12,7 @@ export const insertRow = (db: ControlDb, row: OutboxRow) => db.insert(outbox).va
 export const insertRowAfterChange = (db: ControlDb, row: OutboxRow, condition: Condition = sql`true`) =>
   insertWhen(db, outbox, row, and(afterChange, condition) as SQL).returning({ id: outbox.id });
 
-const isOneOf = (rows: readonly OutboxRow[]) => inArray(outbox.id, idList(rows.map(({ id }) => id)));
+const isOneOf = (rows: readonly OutboxRow[]) => inArray(outbox.id, idListSql(rows.map(({ id }) => id)));
 
 export const deleteRows = (db: ControlDb, rows: readonly OutboxRow[]) => db.delete(outbox).where(isOneOf(rows));
 

@@ -1,4 +1,4 @@
-import { componentRedirect, componentResponse } from '../../http/component.ts';
+import { readComponentResponse, redirectToComponent } from '../../http/component.ts';
 import { raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { defineFailure } from '../../kernel/failure.ts';
@@ -22,7 +22,7 @@ export const componentEndpoints = [
       openQuery: true,
       fails: [],
     },
-    ({ ctx }) => componentRedirect(ctx.bindings.PAGES),
+    ({ ctx }) => redirectToComponent(ctx.bindings.PAGES),
   ),
   endpoint(
     {
@@ -37,7 +37,7 @@ export const componentEndpoints = [
       fails: [componentNotFound],
     },
     async ({ ctx, params }) => {
-      const script = await componentResponse(ctx.bindings.PAGES, params.script);
+      const script = await readComponentResponse(ctx.bindings.PAGES, params.script);
       if (!script) throw componentNotFound();
       return script;
     },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { unknownRoute } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
-import { pageLocale, pageResponse } from '../../http/page.ts';
+import { choosePageLocale, makePageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { MailLinkView } from '../../presentation/mail-links.ts';
@@ -39,7 +39,7 @@ const viewLink = ({ user, company, expiresAt }: Opened): MailLinkView => ({
 });
 
 /** The page of a link, in the brand of its company. That of a link that does not work tells the reader how to go on. */
-async function page(
+async function buildPage(
   ctx: Context,
   request: Request,
   name: 'accept-invitation' | 'reset-password',
@@ -47,9 +47,9 @@ async function page(
 ): Promise<Response> {
   if (!isConsole(ctx)) throw unknownRoute();
   const found = await find();
-  return pageResponse(ctx.bindings.PAGES, name, {
+  return makePageResponse(ctx.bindings.PAGES, name, {
     frames: [],
-    locale: pageLocale(request),
+    locale: choosePageLocale(request),
     branding: found ? viewPageBranding(ctx.baseUrl, found.company) : {},
     told: found ? viewLink(found) : null,
   });
@@ -59,7 +59,7 @@ const link = z.object({
   token: z.string().optional().meta({ description: 'Of the link in the email. Opening the page does not use it up.' }),
 });
 
-const WHERE =
+const PAGE_ADDRESS_DESCRIPTION =
   'What the link of the email opens where `CONSOLE_URL` names no console of its own; otherwise 404. `locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
 
 /** The pages that the links of mails lead to where there is no console of its own. */
@@ -71,14 +71,14 @@ export const mailLinkPageEndpoints = [
       access: 'public',
       operationId: 'showInvitationPage',
       summary: 'Show the page to accept an invitation',
-      description: WHERE,
+      description: PAGE_ADDRESS_DESCRIPTION,
       query: link,
       returns: raw(200, 'HTML.', 'text/html'),
       openQuery: true,
       fails: [unknownRoute],
     },
     ({ ctx, query: { token }, request }) =>
-      page(ctx, request, 'accept-invitation', async () => (token ? findInvitation(ctx, token) : undefined)),
+      buildPage(ctx, request, 'accept-invitation', async () => (token ? findInvitation(ctx, token) : undefined)),
   ),
   endpoint(
     {
@@ -87,13 +87,13 @@ export const mailLinkPageEndpoints = [
       access: 'public',
       operationId: 'showPasswordResetPage',
       summary: 'Show the page to set a new password',
-      description: `${WHERE} Without a token the page asks for the address to send a link to.`,
+      description: `${PAGE_ADDRESS_DESCRIPTION} Without a token the page asks for the address to send a link to.`,
       query: link,
       returns: raw(200, 'HTML.', 'text/html'),
       openQuery: true,
       fails: [unknownRoute],
     },
     ({ ctx, query: { token }, request }) =>
-      page(ctx, request, 'reset-password', async () => (token ? findReset(ctx, token) : undefined)),
+      buildPage(ctx, request, 'reset-password', async () => (token ? findReset(ctx, token) : undefined)),
   ),
 ];

@@ -1,11 +1,11 @@
 import type { AnonymousActor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
-import { type PageName, pageLocale, pageResponse } from '../../http/page.ts';
+import { choosePageLocale, makePageResponse, type PageName } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { brandingOfSlug } from '../companies/service.ts';
+import { readBrandingBySlug } from '../companies/service.ts';
 
 /** The settings of a page by the token that opens it. Invalid tokens are no failure: no site may show their page in a frame. */
 export interface OpenedPage {
@@ -27,8 +27,13 @@ const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Langua
 const FILTERS_IN_ADDRESS = `The query may give values to filters: \`?region=South\`, a multi_select repeated, a date_range as \`?period.from=2024-01-01&period.to=2024-12-31\`, and \`theme=light|dark\`. ${LANGUAGE}`;
 
 /** A page in the language of whoever asks for it. */
-const page = (ctx: Context, name: PageName, request: Request, { locale, ...opened }: OpenedPage): Promise<Response> =>
-  pageResponse(ctx.bindings.PAGES, name, { ...opened, locale: pageLocale(request, locale) });
+const buildPage = (
+  ctx: Context,
+  name: PageName,
+  request: Request,
+  { locale, ...opened }: OpenedPage,
+): Promise<Response> =>
+  makePageResponse(ctx.bindings.PAGES, name, { ...opened, locale: choosePageLocale(request, locale) });
 
 /** The pages that outsiders open. Their content comes from the routes of sharing, with the token in their address. */
 export const pageEndpoints = (openers: PageOpeners) => [
@@ -44,7 +49,7 @@ export const pageEndpoints = (openers: PageOpeners) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => page(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
   ),
   endpoint(
     {
@@ -58,7 +63,7 @@ export const pageEndpoints = (openers: PageOpeners) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => page(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
   ),
   endpoint(
     {
@@ -72,7 +77,7 @@ export const pageEndpoints = (openers: PageOpeners) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => page(ctx, 'view', request, await openers.ofShare(ctx, params.token)),
+    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.ofShare(ctx, params.token)),
   ),
   endpoint(
     {
@@ -87,6 +92,6 @@ export const pageEndpoints = (openers: PageOpeners) => [
       fails: [],
     },
     async ({ ctx, params, request }) =>
-      page(ctx, 'portal', request, { frames: [], branding: await brandingOfSlug(ctx, params.company_slug) }),
+      buildPage(ctx, 'portal', request, { frames: [], branding: await readBrandingBySlug(ctx, params.company_slug) }),
   ),
 ];

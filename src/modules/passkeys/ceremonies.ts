@@ -8,7 +8,7 @@ import {
 } from '@simplewebauthn/server';
 import { isoBase64URL, isoUint8Array } from '@simplewebauthn/server/helpers';
 import type { Context } from '../../context.ts';
-import { CHALLENGE_MS, type Challenge, type ChallengeScope, newChallenge, openChallenge } from './challenges.ts';
+import { CHALLENGE_MS, type Challenge, type ChallengeScope, createChallenge, openChallenge } from './challenges.ts';
 import { invalidPasskey } from './failures.ts';
 import { ALGORITHMS, type Credential, type Expected, readAuthentication, readRegistration } from './responses.ts';
 import type { Passkey } from './store.ts';
@@ -17,10 +17,10 @@ import type { Passkey } from './store.ts';
 const RP_NAME = 'Data Console';
 
 /** The id by which authenticators tell people apart: bytes that say nothing about the person, in base64url. */
-export const userHandle = (userId: string): string => isoBase64URL.fromUTF8String(userId);
+export const makeUserHandle = (userId: string): string => isoBase64URL.fromUTF8String(userId);
 
 /** W3C's options for `navigator.credentials.create`. An authenticator that has one of `known` makes no other. */
-export async function registrationOptionsFor(
+export async function makeRegistrationOptions(
   ctx: Context,
   user: { id: string; companyId: string; email: string; displayName: string },
   known: readonly Pick<Passkey, 'credentialId' | 'transports'>[],
@@ -31,7 +31,7 @@ export async function registrationOptionsFor(
     userID: isoUint8Array.fromUTF8String(user.id),
     userName: user.email,
     userDisplayName: user.displayName,
-    challenge: await newChallenge(ctx, { companyId: user.companyId, userId: user.id }),
+    challenge: await createChallenge(ctx, { companyId: user.companyId, userId: user.id }),
     timeout: CHALLENGE_MS,
     excludeCredentials: known.map(({ credentialId, transports }) => ({
       id: credentialId,
@@ -43,13 +43,13 @@ export async function registrationOptionsFor(
 }
 
 /** W3C's options for `navigator.credentials.get`. They list no passkeys, so that they do not reveal which ones a company has. */
-export async function authenticationOptionsFor(
+export async function makeAuthenticationOptions(
   ctx: Context,
   companyId: string,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   return generateAuthenticationOptions({
     rpID: ctx.config.RP_ID,
-    challenge: await newChallenge(ctx, { companyId, userId: null }),
+    challenge: await createChallenge(ctx, { companyId, userId: null }),
     allowCredentials: [],
     timeout: CHALLENGE_MS,
     userVerification: 'required',
@@ -62,7 +62,7 @@ export const verifyRegistration = (
   scope: ChallengeScope,
   response: RegistrationResponseJSON,
 ): Promise<Credential & { challenge: Challenge }> =>
-  verify(ctx, scope, (expected) => readRegistration(expected, response));
+  verifyResponse(ctx, scope, (expected) => readRegistration(expected, response));
 
 /** Verifies a passkey's answer to authentication options. @throws invalidPasskey */
 export const verifyAuthentication = (
@@ -71,10 +71,10 @@ export const verifyAuthentication = (
   response: AuthenticationResponseJSON,
   passkey: Passkey,
 ): Promise<{ counter: number; isBackedUp: boolean; challenge: Challenge }> =>
-  verify(ctx, scope, (expected) => readAuthentication(expected, response, passkey));
+  verifyResponse(ctx, scope, (expected) => readAuthentication(expected, response, passkey));
 
 /** Reads a response to one of our challenges, made on one of our pages. */
-async function verify<T extends object>(
+async function verifyResponse<T extends object>(
   ctx: Context,
   scope: ChallengeScope,
   read: (expected: Expected) => Promise<T>,
@@ -86,7 +86,7 @@ async function verify<T extends object>(
       if (challenge) answered.push(challenge);
       return challenge !== null;
     },
-    expectedOrigin: ownOrigins(ctx),
+    expectedOrigin: listOwnOrigins(ctx),
     expectedRPID: ctx.config.RP_ID,
     // Whatever is wrong with a response is thrown as a plain error, and reading does nothing else.
   }).catch(() => undefined);
@@ -96,9 +96,9 @@ async function verify<T extends object>(
 }
 
 /** The domain of passkeys that can be used on pages of this API; null where its address is not one of them. */
-export const passkeyDomain = (ctx: Context): string | null =>
-  ownOrigins(ctx).includes(new URL(ctx.baseUrl).origin) ? ctx.config.RP_ID : null;
+export const getPasskeyDomain = (ctx: Context): string | null =>
+  listOwnOrigins(ctx).includes(new URL(ctx.baseUrl).origin) ? ctx.config.RP_ID : null;
 
 /** The origins at which people sign in: the console, and pages of this API. The host that a request names does not count. */
-const ownOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
+const listOwnOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
   [CONSOLE_URL, PUBLIC_URL ?? CONSOLE_URL].map((url) => new URL(url).origin);

@@ -26,21 +26,21 @@ export interface Challenge {
  * Creates a challenge, which contains its expiry and an HMAC, so that nothing is stored for unanswered challenges: only
  * answered ones are recorded.
  */
-export async function newChallenge(ctx: Context, scope: ChallengeScope): Promise<string> {
+export async function createChallenge(ctx: Context, scope: ChallengeScope): Promise<string> {
   const body = `${newSecretToken()}.${ctx.now() + CHALLENGE_MS}`;
-  return `${body}.${await keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, scoped(scope, body))}`;
+  return `${body}.${await keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, formatScope(scope, body))}`;
 }
 
 /** Returns the challenge if this service made it for this scope and it has not expired; else null. */
 export async function openChallenge(ctx: Context, scope: ChallengeScope, challenge: string): Promise<Challenge | null> {
   const [random, expiry, digest = ''] = challenge.split('.');
   const body = `${random}.${expiry}`;
-  const expected = await keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, scoped(scope, body));
+  const expected = await keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, formatScope(scope, body));
   const matches = await Promise.all(expected.map((each) => sameSecret(each, digest)));
   const expiresAt = Number(expiry);
   if (!matches.includes(true) || expiresAt <= ctx.now()) return null;
   return { digest: await sha256Hex(`${body}.${digest}`), expiresAt };
 }
 
-const scoped = ({ companyId, userId }: ChallengeScope, body: string): string =>
+const formatScope = ({ companyId, userId }: ChallengeScope, body: string): string =>
   `${companyId}:${userId ?? 'sign-in'}:${body}`;

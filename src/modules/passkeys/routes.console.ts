@@ -13,9 +13,9 @@ import {
   beginAuthentication,
   beginRegistration,
   changePasskey,
+  getOwnPasskey,
+  listOwnPasskeys,
   logInWithPasskey,
-  ownPasskey,
-  ownPasskeys,
   removePasskey,
 } from './service.ts';
 import {
@@ -28,7 +28,7 @@ import {
   viewPasskey,
 } from './views.ts';
 
-const own = { access: 'authenticated', only: 'people' } as const;
+const OWN_ROUTE = { access: 'authenticated', only: 'people' } as const;
 const CONSEQUENCES = 'The caller is notified by email, and their other sessions end.';
 const reauthenticationFailures = [
   wrongCredentials,
@@ -43,7 +43,7 @@ export const passkeyEndpoints = [
       method: 'post',
       path: '/v1/auth/passkeys/registration-options',
       recordedAs: 'auth:passkeys_registration-options',
-      ...own,
+      ...OWN_ROUTE,
       operationId: 'getPasskeyRegistrationOptions',
       summary: 'Get options for a new passkey',
       description: `For \`PublicKeyCredential.parseCreationOptionsFromJSON\` and \`navigator.credentials.create\`, whose response POST /v1/auth/passkeys takes. The challenge works once, for five minutes. ${REAUTHENTICATION}`,
@@ -58,7 +58,7 @@ export const passkeyEndpoints = [
       method: 'post',
       path: '/v1/auth/passkeys',
       recordedAs: 'auth:passkeys',
-      ...own,
+      ...OWN_ROUTE,
       operationId: 'createPasskey',
       summary: 'Create a passkey',
       description: `Takes the response of \`navigator.credentials.create\` as \`toJSON\` writes it. A person has at most 20 passkeys. ${REAUTHENTICATION}${CONSEQUENCES}`,
@@ -74,21 +74,21 @@ export const passkeyEndpoints = [
       method: 'get',
       path: '/v1/auth/passkeys',
       recordedAs: 'auth:passkeys',
-      ...own,
+      ...OWN_ROUTE,
       operationId: 'listPasskeys',
       summary: "List the caller's passkeys",
       description: 'The oldest first.',
       returns: ok(z.object({ records: z.array(passkeyView) })),
       fails: [],
     },
-    async ({ ctx }) => ({ records: (await ownPasskeys(ctx)).map(viewPasskey) }),
+    async ({ ctx }) => ({ records: (await listOwnPasskeys(ctx)).map(viewPasskey) }),
   ),
   endpoint(
     {
       method: 'get',
       path: '/v1/auth/passkeys/{id}',
       recordedAs: 'auth:passkeys_{id}',
-      ...own,
+      ...OWN_ROUTE,
       operationId: 'getPasskey',
       summary: "Get one of the caller's passkeys",
       description: 'Its key is shown to nobody.',
@@ -96,14 +96,14 @@ export const passkeyEndpoints = [
       versioned: versioned('last_used_at'),
       fails: [passkeyNotFound],
     },
-    async ({ ctx, params }) => viewPasskey(await ownPasskey(ctx, params.id)),
+    async ({ ctx, params }) => viewPasskey(await getOwnPasskey(ctx, params.id)),
   ),
   endpoint(
     {
       method: 'patch',
       path: '/v1/auth/passkeys/{id}',
       recordedAs: 'auth:passkeys_{id}',
-      ...own,
+      ...OWN_ROUTE,
       operationId: 'updatePasskey',
       summary: "Update one of the caller's passkeys",
       description: `Changes its name; the authenticator keeps the name that it was given. ${CONSEQUENCES} Nothing happens where it has this name.`,
@@ -118,7 +118,7 @@ export const passkeyEndpoints = [
       method: 'delete',
       path: '/v1/auth/passkeys/{id}',
       recordedAs: 'auth:passkeys_{id}',
-      ...own,
+      ...OWN_ROUTE,
       operationId: 'deletePasskey',
       summary: "Delete one of the caller's passkeys",
       description: `It signs nobody in from then on; the authenticator keeps its part until the person deletes it there. ${REAUTHENTICATION}${CONSEQUENCES}`,

@@ -4,7 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../db/client.ts';
@@ -22,9 +22,9 @@ import {
 } from '../sign-in/service.ts';
 import { endSignInsUnderWay } from '../users/service.ts';
 import {
-  authenticationOptionsFor,
-  registrationOptionsFor,
-  userHandle,
+  makeAuthenticationOptions,
+  makeRegistrationOptions,
+  makeUserHandle,
   verifyAuthentication,
   verifyRegistration,
 } from './ceremonies.ts';
@@ -43,7 +43,7 @@ import {
   usePasskey,
 } from './store.ts';
 
-export { passkeyDomain } from './ceremonies.ts';
+export { getPasskeyDomain } from './ceremonies.ts';
 export type { Passkey };
 
 /** The failures of a second answer to a challenge, and of a credential that is registered already, by constraint. */
@@ -52,11 +52,11 @@ const CONSTRAINT_FAILURES = {
   'passkeys.company_id, passkeys.credential_id': invalidPasskey,
 };
 
-const owner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
+const getOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
 
 /** The caller's passkeys, the oldest first. */
-export async function ownPasskeys(ctx: UserContext): Promise<Passkey[]> {
-  return selectPasskeys(ctx.db, owner(ctx));
+export async function listOwnPasskeys(ctx: UserContext): Promise<Passkey[]> {
+  return selectPasskeys(ctx.db, getOwner(ctx));
 }
 
 /** Options for an authenticator that makes the caller a passkey, once they have authenticated again. */
@@ -69,7 +69,7 @@ export async function beginRegistration(
     known,
     companies: [company],
   } = await readTogether(ctx.db, {
-    known: selectPasskeys(ctx.db, owner(ctx)),
+    known: selectPasskeys(ctx.db, getOwner(ctx)),
     companies: selectCompany(ctx.db, companyId),
   });
   return withOwnFactor(ctx, reauthentication, async (proof) => {
@@ -77,7 +77,7 @@ export async function beginRegistration(
     const results = await commit(ctx.db, { proof });
     if (countChangedRows(results.proof) === 0) return undefined;
     // People of several companies have a passkey for each.
-    return registrationOptionsFor(ctx, { id, companyId, email, displayName: `${name} (${company?.name})` }, known);
+    return makeRegistrationOptions(ctx, { id, companyId, email, displayName: `${name} (${company?.name})` }, known);
   });
 }
 
@@ -88,7 +88,7 @@ export async function addPasskey(
 ): Promise<Passkey> {
   const { companyId, id: userId, sessionId } = ctx.actor;
   return withOwnFactor(ctx, reauthentication, async (proof) => {
-    const { challenge, ...credential } = await verifyRegistration(ctx, owner(ctx), response);
+    const { challenge, ...credential } = await verifyRegistration(ctx, getOwner(ctx), response);
     const record = {
       ...credential,
       id: ctx.newId(),
@@ -101,12 +101,12 @@ export async function addPasskey(
     const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_added', sessionId);
     const results = await commitAccess(
       ctx,
-      onlyPrincipals(companyId, userId),
+      affectPrincipals(companyId, userId),
       {
         proof,
         challenge: insertSpentChallenge(ctx.db, challenge, afterChange),
         passkey: insertPasskey(ctx.db, record),
-        signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
+        signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
         ...consequences.statements,
       },
       CONSTRAINT_FAILURES,
@@ -125,11 +125,11 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
   const {
     renamed,
     passkey: [passkey],
-  } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
-    renamed: renamePasskey(ctx.db, owner(ctx), id, name),
-    signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
+  } = await commitAccess(ctx, affectPrincipals(companyId, userId), {
+    renamed: renamePasskey(ctx.db, getOwner(ctx), id, name),
+    signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
     ...consequences.statements,
-    passkey: selectPasskey(ctx.db, owner(ctx), id),
+    passkey: selectPasskey(ctx.db, getOwner(ctx), id),
   });
   if (!passkey) throw passkeyNotFound();
   if (countChangedRows(renamed) > 0) consequences.send();
@@ -137,8 +137,8 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
 }
 
 /** One of the caller's passkeys. */
-export async function ownPasskey(ctx: UserContext, id: string): Promise<Passkey> {
-  const [passkey] = await selectPasskey(ctx.db, owner(ctx), id);
+export async function getOwnPasskey(ctx: UserContext, id: string): Promise<Passkey> {
+  const [passkey] = await selectPasskey(ctx.db, getOwner(ctx), id);
   if (!passkey) throw passkeyNotFound();
   return passkey;
 }
@@ -146,13 +146,13 @@ export async function ownPasskey(ctx: UserContext, id: string): Promise<Passkey>
 /** Deletes one of the caller's passkeys, once they have authenticated again. Their other sessions end. */
 export async function removePasskey(ctx: UserContext, id: string, reauthentication: Reauthentication): Promise<void> {
   const { companyId, id: userId, sessionId } = ctx.actor;
-  await ownPasskey(ctx, id);
+  await getOwnPasskey(ctx, id);
   await withOwnFactor(ctx, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
-    const results = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
+    const results = await commitAccess(ctx, affectPrincipals(companyId, userId), {
       proof,
-      passkey: deletePasskey(ctx.db, owner(ctx), id),
-      signIns: endSignInsUnderWay(ctx.db, owner(ctx), afterChange),
+      passkey: deletePasskey(ctx.db, getOwner(ctx), id),
+      signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
       ...consequences.statements,
     });
     if (countChangedRows(results.proof) === 0) return undefined;
@@ -168,7 +168,7 @@ export async function beginAuthentication(
   companySlug: string,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { id } = await getActiveCompanyBySlug(ctx, companySlug);
-  return authenticationOptionsFor(ctx, id);
+  return makeAuthenticationOptions(ctx, id);
 }
 
 /**
@@ -184,7 +184,7 @@ export async function logInWithPasskey(
     passkey: [passkey],
     user: [user],
   } = await readTogether(ctx.db, selectByCredential(ctx.db, company.id, response.id));
-  if (!passkey || !user || response.response.userHandle !== userHandle(user.id)) throw invalidPasskey();
+  if (!passkey || !user || response.response.userHandle !== makeUserHandle(user.id)) throw invalidPasskey();
   const scope = { companyId: company.id, userId: null };
   const { challenge, ...use } = await verifyAuthentication(ctx, scope, response, passkey);
   requireSsoOptional(company, user);

@@ -14,33 +14,33 @@ interface Owner {
   userId: string;
 }
 
-const ofUser = ({ companyId, userId }: Owner): SQL =>
+const isOfUser = ({ companyId, userId }: Owner): SQL =>
   and(eq(passkeys.companyId, companyId), eq(passkeys.userId, userId)) as SQL;
 
 /** A user's passkeys, the oldest first. */
 export const selectPasskeys = (db: ControlDb, owner: Owner) =>
-  db.select().from(passkeys).where(ofUser(owner)).orderBy(asc(passkeys.createdAt), asc(passkeys.id));
+  db.select().from(passkeys).where(isOfUser(owner)).orderBy(asc(passkeys.createdAt), asc(passkeys.id));
 
 /** One of a user's passkeys. */
 export const selectPasskey = (db: ControlDb, owner: Owner, id: string) =>
   db
     .select()
     .from(passkeys)
-    .where(and(ofUser(owner), eq(passkeys.id, id)));
+    .where(and(isOfUser(owner), eq(passkeys.id, id)));
 
-const byCredential = (companyId: string, credentialId: string) =>
+const isOfCredential = (companyId: string, credentialId: string) =>
   and(eq(passkeys.companyId, companyId), eq(passkeys.credentialId, credentialId));
 
 /** The passkey of a credential, and its living user. */
 export const selectByCredential = (db: ControlDb, companyId: string, credentialId: string) => ({
-  passkey: db.select().from(passkeys).where(byCredential(companyId, credentialId)),
+  passkey: db.select().from(passkeys).where(isOfCredential(companyId, credentialId)),
   user: db
     .select()
     .from(users)
     .where(
       and(
         eq(users.companyId, companyId),
-        sql`${users.id} in (select ${passkeys.userId} from ${passkeys} where ${byCredential(companyId, credentialId)})`,
+        sql`${users.id} in (select ${passkeys.userId} from ${passkeys} where ${isOfCredential(companyId, credentialId)})`,
         sql`${users.deletedAt} is null`,
       ),
     ),
@@ -62,7 +62,7 @@ export const insertPasskey = (db: ControlDb, record: Passkey) =>
     db,
     passkeys,
     record,
-    sql`${afterChange} and (select count(*) from ${passkeys} where ${ofUser(record)}) < ${MAX_PASSKEYS}`,
+    sql`${afterChange} and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}`,
   );
 
 /** Renames a user's passkey, unless that is its name already. */
@@ -70,11 +70,11 @@ export const renamePasskey = (db: ControlDb, owner: Owner, id: string, name: str
   db
     .update(passkeys)
     .set({ name })
-    .where(and(ofUser(owner), eq(passkeys.id, id), ne(passkeys.name, name)));
+    .where(and(isOfUser(owner), eq(passkeys.id, id), ne(passkeys.name, name)));
 
 /** Deletes a user's passkey, if the statement before it changed a row. */
 export const deletePasskey = (db: ControlDb, owner: Owner, id: string) =>
-  db.delete(passkeys).where(and(ofUser(owner), eq(passkeys.id, id), afterChange));
+  db.delete(passkeys).where(and(isOfUser(owner), eq(passkeys.id, id), afterChange));
 
 /**
  * Records a use if the authenticator's counter is higher than the stored one, or both are 0; otherwise the passkey was copied.

@@ -56,11 +56,11 @@ export const requestOptionsView = z
   .meta({ id: 'PasskeyRequestOptions', description: 'W3C’s PublicKeyCredentialRequestOptionsJSON (WebAuthn).' });
 
 /** Characters in base64url of the longest id of a credential, 1,023 bytes, and of other values of an authenticator. */
-const MAX_ID = 1364;
-const MAX_DATA = 64 * 1024;
+const MAX_ID_LENGTH = 1364;
+const MAX_DATA_LENGTH = 64 * 1024;
 
-const id = z.string().min(1).max(MAX_ID);
-const data = z.string().max(MAX_DATA);
+const id = z.string().min(1).max(MAX_ID_LENGTH);
+const data = z.string().max(MAX_DATA_LENGTH);
 
 /** The fields of all responses. Browsers may add members: they are taken and not read. */
 const credential = {

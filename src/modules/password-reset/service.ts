@@ -1,4 +1,4 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -8,10 +8,10 @@ import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import {
-  consoleLink,
+  composePasswordResetMail,
   type MailRequest,
-  mailedCompany,
-  passwordResetMail,
+  makeConsoleLink,
+  readMailedCompany,
   requestMail,
   type SendingContext,
 } from '../mails/service.ts';
@@ -19,9 +19,9 @@ import { prepareSecurityMail, requireOtherThanSso, requireSsoOptional } from '..
 import { requireUnlikePerson } from '../users/fields.ts';
 import type { User } from '../users/service.ts';
 import { invalidResetToken } from './failures.ts';
-import { deleteExpired, insertReset, resetStatements, selectActiveAccounts, selectOpenReset } from './store.ts';
+import { deleteExpired, insertReset, prepareReset, selectActiveAccounts, selectOpenReset } from './store.ts';
 
-const MINUTES = 60;
+const RESET_MINUTES = 60;
 /** Accounts of one email that get a mail. */
 const MAX_ACCOUNTS = 100;
 
@@ -51,17 +51,20 @@ export async function mailResets(
         digest: await sha256Hex(token),
         companyId: account.companyId,
         userId: account.userId,
-        expiresAt: ctx.now() + MINUTES * MINUTE_MS,
+        expiresAt: ctx.now() + RESET_MINUTES * MINUTE_MS,
         usedAt: null,
       };
-      const url = consoleLink(ctx, 'reset-password', token);
-      return { statement: insertReset(ctx.db, reset), mail: { ...account, to: email, url, minutes: MINUTES } };
+      const url = makeConsoleLink(ctx, 'reset-password', token);
+      return { statement: insertReset(ctx.db, reset), mail: { ...account, to: email, url, minutes: RESET_MINUTES } };
     }),
   );
   if (links.length === 0) return;
   await commit(ctx.db, { resets: links.map(({ statement }) => statement) });
   for (const { mail } of links) {
-    await ctx.handOver(mail.companyId, passwordResetMail({ ...mail, company: await mailedCompany(ctx, mail.company) }));
+    await ctx.handOver(
+      mail.companyId,
+      composePasswordResetMail({ ...mail, company: await readMailedCompany(ctx, mail.company) }),
+    );
   }
 }
 
@@ -87,10 +90,10 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   const passwordHash = await hashPassword(input.password);
   const reset = { digest: await sha256Hex(input.token), companyId: user.companyId, userId: user.id };
   const mail = prepareSecurityMail(ctx, user, 'password_changed');
-  const { use, setPassword, ...consequences } = resetStatements(ctx.db, reset, passwordHash, ctx.now());
+  const { use, setPassword, ...consequences } = prepareReset(ctx.db, reset, passwordHash, ctx.now());
   const {
     setPassword: [changed],
-  } = await commitAccess(ctx, onlyPrincipals(user.companyId, user.id), {
+  } = await commitAccess(ctx, affectPrincipals(user.companyId, user.id), {
     use,
     setPassword,
     mail: mail.statement,

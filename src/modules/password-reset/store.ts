@@ -53,7 +53,7 @@ export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
  * Uses a link, sets the password of its user if they are still active, ends all their sessions and grants and every sign-in under way,
  * and ends their other links. Order matters: `setPassword` changes a row only if `use`, right before it, did.
  */
-export function resetStatements(
+export function prepareReset(
   db: ControlDb,
   { digest, companyId, userId }: Pick<PasswordReset, 'digest' | 'companyId' | 'userId'>,
   passwordHash: string,

@@ -1,6 +1,6 @@
 import { isDenied } from '../../access/denials.ts';
-import { allowedActions, compileAccess, type Decision, decide } from '../../access/evaluation.ts';
-import { accessReads, accessSources, getCallerSubject } from '../../access/sources.ts';
+import { compileAccess, type Decision, decide, listAllowedActions } from '../../access/evaluation.ts';
+import { getCallerSubject, selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Action } from '../../permissions/actions.ts';
@@ -32,16 +32,16 @@ export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess
   const found = await selectPrincipalPolicies(ctx.db, companyId, getCallerSubject(ctx.actor));
   const policies = new Map<string, ReachingPolicy>();
   for (const { policyId, groupId, name } of found) {
-    const policy = policies.get(policyId) ?? described(companyId, policyId, name);
+    const policy = policies.get(policyId) ?? describePolicy(companyId, policyId, name);
     if (!policy) continue;
     if (!isDenied(ctx.actor, 'group', groupId)) policy.groupIds.push(groupId);
     policies.set(policyId, policy);
   }
   const hidden = await findHiddenPolicies(ctx, [...policies.keys()]);
-  return { policies: [...policies.values()].filter(({ id }) => !hidden.has(id)), actions: allowedActions(access) };
+  return { policies: [...policies.values()].filter(({ id }) => !hidden.has(id)), actions: listAllowedActions(access) };
 }
 
-function described(companyId: string, id: string, ownName: string | null): ReachingPolicy | undefined {
+function describePolicy(companyId: string, id: string, ownName: string | null): ReachingPolicy | undefined {
   const managed = managedPolicyById(id);
   if (managed) return { id, arn: managed.arn, name: managed.name, type: 'managed', groupIds: [] };
   if (ownName === null) return undefined;
@@ -99,12 +99,12 @@ async function readSources(ctx: PrincipalContext, { type, id }: PrincipalReferen
     const {
       user: [user],
       access,
-    } = await readTogether(ctx.db, { user: selectUser(ctx.db, companyId, id), access: accessReads(ctx.db, of) });
+    } = await readTogether(ctx.db, { user: selectUser(ctx.db, companyId, id), access: selectAccess(ctx.db, of) });
     if (!user || isDenied(ctx.actor, 'user', id)) throw userNotFound('principal.id');
-    return accessSources(companyId, user.isOwner, access);
+    return toAccessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
   if (!serviceAccount || isDenied(ctx.actor, 'named_service_account', id)) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
-  return accessSources(companyId, false, await readTogether(ctx.db, accessReads(ctx.db, { ...of, accountId })));
+  return toAccessSources(companyId, false, await readTogether(ctx.db, selectAccess(ctx.db, { ...of, accountId })));
 }

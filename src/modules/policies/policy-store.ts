@@ -4,8 +4,8 @@ import { type ControlDb, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
-import { byId, exists, idList } from '../../db/statements.ts';
+import { containsSql, ignoreCase } from '../../db/search.ts';
+import { byId, exists, idListSql } from '../../db/statements.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
@@ -14,17 +14,17 @@ export type PolicyRecord = typeof policies.$inferSelect;
 export const selectOwnNames = (db: ControlDb, companyId: string) =>
   db.select({ id: policies.id, name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
 
-const LISTED = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
-const ORDER = {
-  name: ignoreCase(LISTED.name),
-  created_at: LISTED.created_at,
+const LISTED_COLUMNS = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
+const ORDER_COLUMNS = {
+  name: ignoreCase(LISTED_COLUMNS.name),
+  created_at: LISTED_COLUMNS.created_at,
   type: sql`${policies.id} is not null`,
 };
 
 /** The order within a type: managed ones by their ids. */
-const NEWEST_FIRST = [desc(policies.createdAt), desc(policies.id), asc(LISTED.id)];
+const NEWEST_FIRST = [desc(policies.createdAt), desc(policies.id), asc(LISTED_COLUMNS.id)];
 
-export type PolicySearch = SearchRequest<keyof typeof ORDER>;
+export type PolicySearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
 /**
  * Counts the policies, managed ones and those of a company's own, and reads a page of them: managed ones by their id alone.
@@ -51,11 +51,11 @@ export async function readPolicies(
   const given = JSON.stringify(managed.map(({ id, name, createdAt }) => ({ id, name, createdAt })));
   const own = and(
     eq(policies.companyId, companyId),
-    names === 'all' ? undefined : inArray(policies.name, idList(names)),
+    names === 'all' ? undefined : inArray(policies.name, idListSql(names)),
   );
   const listed = sql`(select value ->> 'id' as id, value ->> 'name' as name, value ->> 'createdAt' as created_at
     from json_each(${given}) union all select id, name, created_at from ${policies} where ${own}) as listed`;
-  const found = contains([LISTED.name], search);
+  const found = containsSql([LISTED_COLUMNS.name], search);
   const order = (column: SQL): SQL => (descending ? desc(column) : asc(column));
   const {
     counted: [counted],
@@ -63,11 +63,11 @@ export async function readPolicies(
   } = await readTogether(db, {
     counted: db.select({ total: sql<number>`count(*)` }).from(listed).where(found),
     records: db
-      .select({ id: LISTED.id.as('listed_id'), own: policies })
+      .select({ id: LISTED_COLUMNS.id.as('listed_id'), own: policies })
       .from(listed)
-      .leftJoin(policies, and(eq(policies.id, LISTED.id), eq(policies.companyId, companyId)))
+      .leftJoin(policies, and(eq(policies.id, LISTED_COLUMNS.id), eq(policies.companyId, companyId)))
       .where(found)
-      .orderBy(order(ORDER[by]), ...(by === 'type' ? NEWEST_FIRST : [order(LISTED.id)]))
+      .orderBy(order(ORDER_COLUMNS[by]), ...(by === 'type' ? NEWEST_FIRST : [order(LISTED_COLUMNS.id)]))
       .limit(perPage)
       .offset((page - 1) * perPage),
   });
@@ -92,19 +92,19 @@ export const updatePolicy = (
     .where(and(byId(policies, companyId, id), eq(policies.document, before)))
     .returning({ id: policies.id });
 
-const ofPolicy = (companyId: string, id: string) =>
+const isOfPolicy = (companyId: string, id: string) =>
   and(eq(groupPolicies.companyId, companyId), eq(groupPolicies.policyId, id)) as SQL;
 
 /** Deletes a policy that is attached to no group. */
 export const deletePolicy = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(policies)
-    .where(and(byId(policies, companyId, id), not(exists(groupPolicies, ofPolicy(companyId, id)))))
+    .where(and(byId(policies, companyId, id), not(exists(groupPolicies, isOfPolicy(companyId, id)))))
     .returning({ id: policies.id });
 
 /** Counts the groups that a policy is attached to. */
 export const countAttachments = (db: ControlDb, companyId: string, id: string) =>
-  db.select({ groups: count() }).from(groupPolicies).where(ofPolicy(companyId, id));
+  db.select({ groups: count() }).from(groupPolicies).where(isOfPolicy(companyId, id));
 
 /** The policies that reach a principal through groups, managed ones by their id alone. */
 export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: AccessSubject) =>

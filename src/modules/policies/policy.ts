@@ -28,17 +28,17 @@ const convertManagedPolicy = (policy: ManagedPolicy): Policy => ({
 /** The managed policies, in the order in which they are listed. */
 export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map(convertManagedPolicy);
 
-const BY_ID = new Map(SYSTEM_POLICIES.map((policy) => [policy.id, policy]));
-const NAMES = new Set(SYSTEM_POLICIES.map(({ name }) => name));
+const SYSTEM_POLICY_BY_ID = new Map(SYSTEM_POLICIES.map((policy) => [policy.id, policy]));
+const SYSTEM_POLICY_NAMES = new Set(SYSTEM_POLICIES.map(({ name }) => name));
 
 /** The managed policy of an id. */
-export const findManagedPolicy = (id: string): Policy | undefined => BY_ID.get(id);
+export const findManagedPolicy = (id: string): Policy | undefined => SYSTEM_POLICY_BY_ID.get(id);
 
 /** Whether a managed policy has this name: every company has them, so no policy of its own can. */
-export const isSystemName = (name: string): boolean => NAMES.has(name);
+export const isSystemName = (name: string): boolean => SYSTEM_POLICY_NAMES.has(name);
 
 /** A policy of a company's own. */
-export const ownPolicy = (record: typeof policies.$inferSelect): Policy => ({
+export const toOwnPolicy = (record: typeof policies.$inferSelect): Policy => ({
   ...record,
   type: 'inline',
   arn: policyArn(record.companyId, 'inline', record.name),

@@ -63,8 +63,8 @@ export const analysisEndpoints = [
     ({ ctx, body }) => {
       const { companyId } = ctx.actor;
       const { gains, losses } = compareAccess(
-        accessBy(companyId, body.before.documents),
-        accessBy(companyId, body.after.documents),
+        makeAccess(companyId, body.before.documents),
+        makeAccess(companyId, body.after.documents),
       );
       return { equal: gains.length + losses.length === 0, gains, losses };
     },
@@ -72,7 +72,7 @@ export const analysisEndpoints = [
 ];
 
 /** The access of a principal whom these documents alone reach. */
-const accessBy = (companyId: string, documents: readonly PolicyDocument[]) =>
+const makeAccess = (companyId: string, documents: readonly PolicyDocument[]) =>
   compileAccess({
     companyId,
     isOwner: false,

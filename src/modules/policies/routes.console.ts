@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { description } from '../../kernel/fields.ts';
 import { catalogue } from '../../permissions/actions.ts';
@@ -43,7 +43,7 @@ const policyInput = z.object({ name: policyName, description: description.defaul
 const policyChanges = z.object({ name: policyName, description, document: policyDocumentInput }).partial();
 const cloneInput = z.object({ name: policyName, description: description.optional() });
 
-const CHECKS = 100;
+const MAX_CHECKS = 100;
 
 const simulation = z.object({
   principal: z.object({ type: z.enum(['user', 'service_account']), id: z.string().max(100) }),
@@ -55,7 +55,7 @@ const simulation = z.object({
       }),
     )
     .min(1)
-    .max(CHECKS),
+    .max(MAX_CHECKS),
 });
 
 const simulatedView = z.object({
@@ -79,7 +79,7 @@ export const policyEndpoints = [
       returns: ok(listSchema(policyView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listPolicies(ctx, sortedRequest(query)), viewPolicy),
+    async ({ ctx, query }) => list(await listPolicies(ctx, toSortedRequest(query)), viewPolicy),
   ),
   endpoint(
     {

@@ -1,6 +1,6 @@
-import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
+import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
 import { isDeniedOn } from '../../access/denials.ts';
-import { dependsOnResource, rulesFor } from '../../access/evaluation.ts';
+import { dependsOnResource, findRules } from '../../access/evaluation.ts';
 import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -8,7 +8,7 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { policyArn, resourceArn } from '../../permissions/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../permissions/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
-import { findManagedPolicy, isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES } from './policy.ts';
+import { findManagedPolicy, isSystemName, type Policy, SYSTEM_POLICIES, toOwnPolicy } from './policy.ts';
 import {
   countAttachments,
   deletePolicy as deleteRecord,
@@ -24,7 +24,7 @@ import {
 
 export { explainOwnAccess } from './explanation.ts';
 export { policyNotFound } from './failures.ts';
-export { ownPolicy } from './policy.ts';
+export { toOwnPolicy } from './policy.ts';
 export { selectPolicy } from './policy-store.ts';
 
 const NAME_IS_UNIQUE = { 'policies.name': policyNameTaken };
@@ -37,9 +37,9 @@ export async function listPolicies(
   const { total, records } = await readPolicies(ctx.db, ctx.actor.companyId, {
     ...wanted,
     managed: SYSTEM_POLICIES.filter(({ arn }) => isListed(ctx, arn)),
-    names: await listedNames(ctx),
+    names: await readListedNames(ctx),
   });
-  return { total, records: records.map(({ id, own }) => (own ? ownPolicy(own) : (findManagedPolicy(id) as Policy))) };
+  return { total, records: records.map(({ id, own }) => (own ? toOwnPolicy(own) : (findManagedPolicy(id) as Policy))) };
 }
 
 /** Whether the caller is denied getting a policy: routes that would name it omit it. */
@@ -49,7 +49,7 @@ export const isHiddenPolicy = ({ actor: { access } }: PrincipalContext, arn: str
 /** The ids, of these, of policies that the caller is denied to get. */
 export async function findHiddenPolicies(ctx: PrincipalContext, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const { access, companyId } = ctx.actor;
-  if (rulesFor(access, 'policies:get').deny.length === 0) return new Set();
+  if (findRules(access, 'policies:get').deny.length === 0) return new Set();
   const own = await selectOwnNames(ctx.db, companyId);
   const arns = new Map(own.map(({ id, name }) => [id, policyArn(companyId, 'inline', name)]));
   return new Set(
@@ -69,7 +69,7 @@ const isListed = ({ actor: { access } }: PrincipalContext, arn: string): boolean
  * The names of the company's own policies that the caller is not denied. A policy's ARN holds its name, of any characters,
  * which SQL cannot compare with patterns.
  */
-async function listedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
+async function readListedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
   const { access, companyId } = ctx.actor;
   if (!LISTING_ACTIONS.some((action) => dependsOnResource(access, action))) return 'all';
   const found = await selectOwnNames(ctx.db, companyId);
@@ -78,14 +78,14 @@ async function listedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
 
 /** A managed policy, or one of the company. */
 export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Policy> {
-  return findManagedPolicy(id) ?? ownPolicy(await ownRecord(ctx, id));
+  return findManagedPolicy(id) ?? toOwnPolicy(await requireOwnRecord(ctx, id));
 }
 
 /** The ARN on which access to a policy is checked: its name is part of it. */
 export const readPolicyArn = async (ctx: PrincipalContext, id: string) => {
   const { companyId } = ctx.actor;
   const [record] = findManagedPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
-  const policy = record ? ownPolicy(record) : findManagedPolicy(id);
+  const policy = record ? toOwnPolicy(record) : findManagedPolicy(id);
   return policy?.arn ?? resourceArn('policies:get', companyId);
 };
 
@@ -106,7 +106,7 @@ export async function createPolicy(
   const now = ctx.now();
   const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
   await commit(ctx.db, { inserted: insertPolicy(ctx.db, record) }, NAME_IS_UNIQUE);
-  return ownPolicy(record);
+  return toOwnPolicy(record);
 }
 
 /** Copies a policy, managed ones included, into a new one of the company's own. */
@@ -126,19 +126,19 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
   if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
   return retryOnConcurrentChange(async () => {
-    const { document: before } = await ownRecord(ctx, id);
+    const { document: before } = await requireOwnRecord(ctx, id);
     if (changes.document) requireMayWritePolicy(ctx.actor, changes.document, before);
     const set = { ...changes, updatedAt: ctx.now() };
     const { updated, found } = await commitAccess(
       ctx,
-      everybodyIn(ctx.actor.companyId),
+      affectEverybody(ctx.actor.companyId),
       {
         updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set),
         found: selectPolicy(ctx.db, ctx.actor.companyId, id),
       },
       NAME_IS_UNIQUE,
     );
-    return updated.length > 0 && found[0] ? ownPolicy(found[0]) : undefined;
+    return updated.length > 0 && found[0] ? toOwnPolicy(found[0]) : undefined;
   });
 }
 
@@ -149,7 +149,7 @@ export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<v
   const {
     deleted,
     counted: [attached],
-  } = await commitAccess(ctx, everybodyIn(companyId), {
+  } = await commitAccess(ctx, affectEverybody(companyId), {
     deleted: deleteRecord(ctx.db, companyId, id),
     counted: countAttachments(ctx.db, companyId, id),
   });
@@ -157,7 +157,7 @@ export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<v
   throw attached && attached.groups > 0 ? policyInUse(attached.groups) : policyNotFound();
 }
 
-async function ownRecord(ctx: PrincipalContext, id: string): Promise<PolicyRecord> {
+async function requireOwnRecord(ctx: PrincipalContext, id: string): Promise<PolicyRecord> {
   const [record] = await selectPolicy(ctx.db, ctx.actor.companyId, id);
   if (!record) throw policyNotFound();
   return record;

@@ -39,7 +39,7 @@ export async function judgeCondition(
     const digest = await sha256Hex(JSON.stringify(cells.map((cell) => JSON.stringify(cell)).sort()));
     return { holds: before !== null && before !== digest, value: digest };
   }
-  const compare = comparison(type, value, op);
+  const compare = makeComparison(type, value, op);
   if (!compare) return 'undecidable';
   const holds = cells.some((cell) => {
     if (cell === null) return op === 'ne';
@@ -53,18 +53,18 @@ type Compare = (cell: NonNullable<Cell>) => number | undefined;
 
 const compareValues = <T extends number | string>(one: T, other: T): number => (one < other ? -1 : one > other ? 1 : 0);
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+const NUMBER_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
 /** Returns how a cell of a column compares with a value; undefined where they cannot be compared. */
-function comparison(type: string, value: Condition['value'], op: Condition['op']): Compare | undefined {
+function makeComparison(type: string, value: Condition['value'], op: Condition['op']): Compare | undefined {
   switch (type) {
     case 'integer':
     case 'decimal': {
       const wanted = String(value);
-      if (typeof value === 'boolean' || !NUMBER.test(wanted)) return undefined;
+      if (typeof value === 'boolean' || !NUMBER_PATTERN.test(wanted)) return undefined;
       return (cell) => {
         // What a double would round comes as text. Infinity and NaN are no decimals.
-        if (NUMBER.test(String(cell))) return compareDecimals(String(cell), wanted);
+        if (NUMBER_PATTERN.test(String(cell))) return compareDecimals(String(cell), wanted);
         return Number.isNaN(Number(cell)) ? undefined : compareValues(Number(cell), Number(wanted));
       };
     }

@@ -24,7 +24,7 @@ const hasEnded = (to: MailAddress): SQL =>
   exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
 
 /** SQL condition, true if the address is that of an active user of the company, who needs no consent and has no limit. */
-const isUsers = ({ companyId, email }: MailAddress): SQL =>
+const isAddressOfUser = ({ companyId, email }: MailAddress): SQL =>
   exists(
     users,
     eq(users.companyId, companyId),
@@ -45,7 +45,7 @@ const isBelowLimit = ({ email }: MailAddress, since: number): SQL =>
 
 /** SQL condition, true if the address may be mailed; evaluated by the write that starts the mail. */
 export const mayBeMailed = (to: MailAddress, since: number): SQL =>
-  and(not(hasEnded(to)), or(isUsers(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
+  and(not(hasEnded(to)), or(isAddressOfUser(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
 
 /** Counts a mail, if the statement before it in the batch began one. */
 export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSelect) =>
@@ -81,7 +81,7 @@ export interface ConsentStatus {
 
 /** Selects the consent of an address: always one row. */
 export const selectConsentStatus = (db: ControlDb, to: MailAddress, since: number) =>
-  db.all<Record<keyof ConsentStatus, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isUsers(to)} as isUsers,
+  db.all<Record<keyof ConsentStatus, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isAddressOfUser(to)} as isUsers,
     ${hasAgreed(to)} as hasAgreed, ${isBelowLimit(to, since)} as isBelowLimit,
     ${exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
 

@@ -3,13 +3,19 @@ import { commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { MailRefused } from '../../platform/mail.ts';
 import { selectCompany } from '../companies/service.ts';
-import { consentMail, type MailRequest, mailedCompany, requestMail, type SendingContext } from '../mails/service.ts';
+import {
+  composeConsentMail,
+  type MailRequest,
+  readMailedCompany,
+  requestMail,
+  type SendingContext,
+} from '../mails/service.ts';
 import { beginAsking, type MailAddress, recordConsent, selectConsentStatus, undoAsking } from './consent-store.ts';
-import { consentUrls, unsubscribeBy, verifyToken } from './links.ts';
+import { makeConsentUrls, unsubscribeBy, verifyToken } from './links.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
 /** The moment from which on scheduled mails to an address count for its limit. */
-export const countedSince = (ctx: Context): number => ctx.now() - DAY_MS;
+export const computeCountStart = (ctx: Context): number => ctx.now() - DAY_MS;
 
 /** The reason why an address gets no scheduled mail at present. */
 export type MailRefusal = 'ended' | 'not_agreed' | 'too_many_mails';
@@ -22,7 +28,7 @@ async function readMailRefusal(
   ctx: Context,
   to: MailAddress,
 ): Promise<{ refusal: MailRefusal | undefined; isAsked: boolean }> {
-  const [standing] = await selectConsentStatus(ctx.db, to, countedSince(ctx));
+  const [standing] = await selectConsentStatus(ctx.db, to, computeCountStart(ctx));
   const isAsked = Boolean(standing?.wasAsked);
   if (!standing || standing.hasEnded) return { refusal: 'ended', isAsked };
   if (standing.isUsers) return { refusal: undefined, isAsked };
@@ -57,7 +63,7 @@ export async function mailConsent(
     ({ kind, subject }: Recipient) => kind === 'email' && subject === email,
   );
   if (!schedule || !company || !isStillMeant) return;
-  const mailed = await mailedCompany(ctx, company);
+  const mailed = await readMailedCompany(ctx, company);
   const { begun } = await commit(ctx.db, {
     begun: beginAsking(ctx.db, { id: ctx.newId(), companyId, email }, ctx.now()),
   });
@@ -66,7 +72,7 @@ export async function mailConsent(
   try {
     await ctx.handOver(
       companyId,
-      consentMail({ to: email, name: '', company: mailed, ...(await consentUrls(ctx, schedule, consent)) }),
+      composeConsentMail({ to: email, name: '', company: mailed, ...(await makeConsentUrls(ctx, schedule, consent)) }),
     );
   } catch (error) {
     if (error instanceof MailRefused && !error.permanent) await commit(ctx.db, { undone: undoAsking(ctx.db, consent) });

@@ -7,7 +7,7 @@ import { type CellTexts, cellTextsIn, isNumeric, parseNumberStyle } from '../../
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
-import { type Section, sectionBytes } from '../mails/service.ts';
+import { measureSection, type Section } from '../mails/service.ts';
 import { listVisualizations, type SharedItem } from '../viewing/service.ts';
 import { type Execution, resultFile, type Visualization, type WritingOptions } from '../visualizations/service.ts';
 
@@ -50,7 +50,7 @@ export function summarize(widgets: readonly Widget[], locale: Locale): MailConte
   let length = 0;
   for (const { visualization, execution } of widgets) {
     const section = buildSection(visualization, execution, locale, cells);
-    const size = sectionBytes(section);
+    const size = measureSection(section);
     if (length + size > MAX_BYTES) leftOut.push(visualization.name);
     else {
       length += size;
@@ -67,17 +67,17 @@ function buildSection(
   { columnTextsOf, numberText }: CellTexts,
 ): Section {
   const texts = MAIL_TEXTS[locale].schedule;
-  if ('failure' in execution) return { title, notes: [failureText(execution, locale)] };
+  if ('failure' in execution) return { title, notes: [formatFailure(execution, locale)] };
   const { columns, rows, truncated } = execution.result;
   if (rows.length === 0) return { title, notes: [texts.empty] };
   const style = parseNumberStyle(chart.options);
   if (chart.type === 'number') {
-    const indexes = numberColumns(execution.result, chart.y).slice(0, SUMMARY_LIMITS.numbers);
+    const indexes = listNumberColumns(execution.result, chart.y).slice(0, SUMMARY_LIMITS.numbers);
     if (indexes.length > 0) {
       const numbers = indexes.map((at) => {
         const cell = rows[0]?.[at] ?? null;
-        const text = isNumeric(cell) ? numberText(cell, style) : shortText(String(cell ?? '–'));
-        return { label: indexes.length > 1 ? shortText(columns[at]?.name ?? '') : '', text };
+        const text = isNumeric(cell) ? numberText(cell, style) : shortenText(String(cell ?? '–'));
+        return { label: indexes.length > 1 ? shortenText(columns[at]?.name ?? '') : '', text };
       });
       return { title, numbers, notes: [] };
     }
@@ -90,8 +90,8 @@ function buildSection(
     table: {
       columns: columns
         .slice(0, SUMMARY_LIMITS.columns)
-        .map(({ name, type }) => ({ name: shortText(name), isNumber: type === 'integer' || type === 'decimal' })),
-      rows: first.map((row) => formats.map((format, at) => shortText(format(row[at] ?? null)))),
+        .map(({ name, type }) => ({ name: shortenText(name), isNumber: type === 'integer' || type === 'decimal' })),
+      rows: first.map((row) => formats.map((format, at) => shortenText(format(row[at] ?? null)))),
     },
     notes: [
       ...(more > 0 ? [truncated ? texts.atLeastMoreRows(more) : texts.moreRows(more)] : []),
@@ -101,19 +101,19 @@ function buildSection(
 }
 
 /** The text for a widget without a result. */
-function failureText(execution: Execution, locale: Locale): string {
+function formatFailure(execution: Execution, locale: Locale): string {
   const { notShown, failed } = MAIL_TEXTS[locale].schedule;
   return 'failure' in execution && execution.failure.kind === 'forbidden' ? notShown : failed;
 }
 
 /** The columns that a number widget shows: those that it names, else all columns of numbers. */
-function numberColumns({ columns }: UserSqlResult, named: readonly string[]): number[] {
+function listNumberColumns({ columns }: UserSqlResult, named: readonly string[]): number[] {
   const all = columns.map((_column, at) => at);
   if (named.length > 0) return all.filter((at) => named.includes(columns[at]?.name ?? ''));
   return all.filter((at) => columns[at]?.type === 'integer' || columns[at]?.type === 'decimal');
 }
 
-const shortText = (text: string): string => shorten(text, SUMMARY_LIMITS.characters);
+const shortenText = (text: string): string => shorten(text, SUMMARY_LIMITS.characters);
 
 /** Makes a file for each table, while there is room, else its first rows; of a dashboard without tables, for each widget. */
 export async function attachFiles(
@@ -135,7 +135,7 @@ export async function attachFiles(
     const { name: title } = widget.visualization;
     const result = 'result' in execution ? execution.result : undefined;
     const content = result ? await writeFile({ format, title, safe: true }, result, left) : 'failed';
-    if (content === 'failed') sections.push({ title, notes: [failureText(execution, locale)] });
+    if (content === 'failed') sections.push({ title, notes: [formatFailure(execution, locale)] });
     else if (content === null) tooLarge.push(widget);
     else {
       left -= content.length;

@@ -25,11 +25,14 @@ function parseCron(cron: string, timeZone: string): Cron {
 }
 
 /** The first occurrence after a moment, both in milliseconds; null where there is none any more. */
-export function nextOccurrence({ cron, timeZone }: { cron: string; timeZone: string }, after: number): number | null {
+export function findNextOccurrence(
+  { cron, timeZone }: { cron: string; timeZone: string },
+  after: number,
+): number | null {
   return parseCron(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
 }
 
-interface Field {
+interface CronField {
   name: string;
   first: number;
   last: number;
@@ -42,7 +45,7 @@ interface Field {
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
-const FIELDS: readonly Field[] = [
+const CRON_FIELDS: readonly CronField[] = [
   { name: 'minute', first: 0, last: 59, count: 60, names: [] },
   { name: 'hour', first: 0, last: 23, count: 24, names: [] },
   { name: 'day of the month', first: 1, last: 31, count: 31, names: [] },
@@ -51,7 +54,7 @@ const FIELDS: readonly Field[] = [
 ];
 
 /** The problem of one item of a field, by Vixie's grammar: croner knows more, and tells of other values than were sent. */
-function findProblem(item: string, { name, first, last, count, names }: Field): string | undefined {
+function findProblem(item: string, { name, first, last, count, names }: CronField): string | undefined {
   const [, value = '', end, step] = /^([^-/]*)(?:-([^-/]*))?(?:\/(.*))?$/.exec(item) ?? [];
   const read = (text: string): number => {
     const named = names.indexOf(text.toUpperCase());
@@ -72,16 +75,16 @@ function findProblem(item: string, { name, first, last, count, names }: Field): 
 }
 
 /** The problem of a cron expression; undefined if there is none. */
-export function cronProblem(cron: string, now: number): string | undefined {
+export function findCronProblem(cron: string, now: number): string | undefined {
   if (!FIVE_FIELDS.test(cron)) return 'must have five fields: minute, hour, day of the month, month, day of the week';
   const parts = cron.split(/ +/);
-  for (const [index, field] of FIELDS.entries()) {
+  for (const [index, field] of CRON_FIELDS.entries()) {
     for (const item of (parts[index] as string).split(',')) {
       const problem = findProblem(item, field);
       if (problem) return problem;
     }
   }
-  if (nextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never occurs';
+  if (findNextOccurrence({ cron, timeZone: 'UTC' }, now) === null) return 'never occurs';
   return isTooOften(cron, now) ? 'must leave at least 15 minutes between two times' : undefined;
 }
 
@@ -89,7 +92,7 @@ export function cronProblem(cron: string, now: number): string | undefined {
 function isTooOften(cron: string, now: number): boolean {
   const [minute, hour, ...day] = cron.split(/ +/);
   const midnight = Math.floor(now / DAY_MS) * DAY_MS;
-  const times = occurrences(`${minute} ${hour} * * *`, midnight, midnight + DAY_MS);
+  const times = listOccurrences(`${minute} ${hour} * * *`, midnight, midnight + DAY_MS);
   const [first = 0, ...others] = times;
   if (others.some((time, index) => time - (times[index] as number) < MIN_INTERVAL_MS)) return true;
   const overnight = first + DAY_MS - (times.at(-1) ?? 0);
@@ -97,12 +100,12 @@ function isTooOften(cron: string, now: number): boolean {
 }
 
 /** The occurrences from one moment to before another, up to the first that comes too soon. */
-function occurrences(cron: string, from: number, before: number): number[] {
+function listOccurrences(cron: string, from: number, before: number): number[] {
   const found: number[] = [];
-  for (let at = nextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < before; ) {
+  for (let at = findNextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < before; ) {
     found.push(at);
     if (found.length > 1 && at - (found.at(-2) as number) < MIN_INTERVAL_MS) break;
-    at = nextOccurrence({ cron, timeZone: 'UTC' }, at);
+    at = findNextOccurrence({ cron, timeZone: 'UTC' }, at);
   }
   return found;
 }

@@ -7,18 +7,18 @@ import { MailRefused } from '../../platform/mail.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import {
+  composeScheduledMail,
   type MailedCompany,
-  mailedCompany,
-  scheduledMail,
-  sectionForOutsiders,
-  textForOutsiders,
+  readMailedCompany,
+  toOutsiderSection,
+  toOutsiderText,
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
 import type { Execution } from '../visualizations/service.ts';
 import { type ConditionResult, isOrdered, judgeCondition } from './condition.ts';
-import { countedSince, readRefusal } from './consent.ts';
+import { computeCountStart, readRefusal } from './consent.ts';
 import { attachFiles, type MailContent, summarize, toWidgets, type Widget } from './content.ts';
-import { unsubscribeUrl, viewUrl } from './links.ts';
+import { makeUnsubscribeUrl, makeViewUrl } from './links.ts';
 import type { Reader } from './recipients.ts';
 import {
   beginDelivery,
@@ -34,7 +34,7 @@ import {
 import type { Recipient, Schedule } from './store.ts';
 
 /** The problems that count as failures of a delivery; others are nobody's failure, such as a recipient who has left. */
-const FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
+const DELIVERY_FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
   'target_deleted',
   'parameters',
   'query_failed',
@@ -46,7 +46,7 @@ const FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
 
 /** The outcome of a delivery with a problem. */
 export const toOutcome = (problem: RunProblem): Pick<Delivery, 'status' | 'problem'> => ({
-  status: FAILURES.has(problem) ? 'failed' : 'skipped',
+  status: DELIVERY_FAILURES.has(problem) ? 'failed' : 'skipped',
   problem,
 });
 
@@ -96,12 +96,12 @@ export async function sendTo(
   const [company] = await selectCompany(ctx.db, sending.run.companyId);
   if (!company) return 'done';
   if (company.suspendedAt !== null) return 'later';
-  const mailed = await mailedCompany(ctx, company);
+  const mailed = await readMailedCompany(ctx, company);
   const asOf = ctx.now();
   let isLeft = false;
   // The results themselves are not held while mails are sent.
   for (const mailing of await prepareMailings(ctx, sending, group, mailed)) {
-    const done = await send(ctx, sending, mailing, { company, mailed, asOf });
+    const done = await sendMail(ctx, sending, mailing, { company, mailed, asOf });
     isLeft ||= done === 'later';
   }
   return isLeft ? 'later' : 'done';
@@ -150,14 +150,14 @@ function findProblem(widgets: readonly Widget[], { condition }: Schedule): RunPr
     return failures.every(({ kind }) => kind === 'forbidden') ? 'not_allowed' : 'query_failed';
   }
   if (condition === null) return undefined;
-  const execution = widgetFor(condition, widgets)?.execution;
+  const execution = findWidget(condition, widgets)?.execution;
   if (!execution) return 'condition_failed';
   if (!('failure' in execution)) return undefined;
   return execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
 }
 
 /** The widget that the condition is judged on. */
-const widgetFor = (condition: Condition, widgets: readonly Widget[]): Widget | undefined =>
+const findWidget = (condition: Condition, widgets: readonly Widget[]): Widget | undefined =>
   widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
 /** Judges the condition on the results that a recipient may see. */
@@ -167,7 +167,7 @@ async function judgeForRecipient(
   { kind, subject }: Recipient,
 ): Promise<ConditionResult> {
   if (condition === null) return { holds: true, value: null };
-  const widget = widgetFor(condition, widgets);
+  const widget = findWidget(condition, widgets);
   if (!widget || 'failure' in widget.execution) return 'undecidable';
   const known = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
   const { execution, visualization } = widget;
@@ -201,11 +201,11 @@ async function buildContent(
 ): Promise<MailContent> {
   if (!isOutsider) return buildSummaryOrFiles(ctx, sending, widgets, mailed, files);
   const named = widgets.map(({ visualization, execution }) => ({
-    visualization: { ...visualization, name: textForOutsiders(visualization.name) },
+    visualization: { ...visualization, name: toOutsiderText(visualization.name) },
     execution,
   }));
   const content = await buildSummaryOrFiles(ctx, sending, named, mailed, files);
-  return { ...content, sections: content.sections.map(sectionForOutsiders) };
+  return { ...content, sections: content.sections.map(toOutsiderSection) };
 }
 
 /** The summary, or the files for a recipient who may have them. */
@@ -229,23 +229,23 @@ async function buildSummaryOrFiles(
  * Sends one mail, at most once: the delivery is recorded before, and taken back only where the mail service says that it did
  * not accept the mail.
  */
-async function send(
+async function sendMail(
   ctx: CompanyContext,
   { run, schedule, isLastTry }: Sending,
   { recipient, reader, content, value }: Mailing,
   { company, mailed, asOf }: { company: Company; mailed: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
-  const mail = scheduledMail({
+  const mail = composeScheduledMail({
     to: reader.email,
     name: reader.name,
     company: mailed,
     schedule: { name: schedule.name, timeZone: schedule.timeZone, isAlert: schedule.condition !== null },
     asOf,
     ...content,
-    viewUrl: viewUrl(ctx, company, schedule, recipient),
-    unsubscribeUrl: await unsubscribeUrl(ctx, schedule, recipient),
+    viewUrl: makeViewUrl(ctx, company, schedule, recipient),
+    unsubscribeUrl: await makeUnsubscribeUrl(ctx, schedule, recipient),
   });
-  const counted = { now: ctx.now(), since: countedSince(ctx) };
+  const counted = { now: ctx.now(), since: computeCountStart(ctx) };
   const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, counted));
   if (begun.length === 0) {
     const [present] = await selectCompany(ctx.db, run.companyId);

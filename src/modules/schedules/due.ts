@@ -3,10 +3,10 @@ import { commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { log, logError } from '../../platform/log.ts';
-import { countedSince } from './consent.ts';
+import { computeCountStart } from './consent.ts';
 import { deleteCounted } from './consent-store.ts';
-import { MIN_INTERVAL_MS, nextOccurrence } from './cron.ts';
-import { type Due, deleteOldRuns, insertDueRuns, selectDue, selectStalledCompanies } from './run-store.ts';
+import { findNextOccurrence, MIN_INTERVAL_MS } from './cron.ts';
+import { type DueSchedule, deleteOldRuns, insertDueRuns, selectDue, selectStalledCompanies } from './run-store.ts';
 
 /** The maximum number of schedules that one unit of work hands out, and the maximum number of units of one scheduled run. */
 const BATCH_SIZE = 1000;
@@ -36,15 +36,15 @@ export async function createDueRuns(ctx: Context): Promise<void> {
   for (let unit = 0; unit < MAX_UNITS; unit += 1) {
     const due = await selectDue(ctx.db, now, BATCH_SIZE);
     if (due.length === 0) return;
-    const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: nextAfter(schedule, now) }));
+    const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: findNextAfter(schedule, now) }));
     const { runs } = await commit(ctx.db, insertDueRuns(ctx.db, handed, now));
-    await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => messageFor(companyId, sent)));
+    await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => makeRunMessage(companyId, sent)));
     log('schedules_handed_out', { count: runs.length });
     if (due.length < BATCH_SIZE) return;
   }
 }
 
-function messageFor(companyId: string, sent: Map<string, number>): JobMessage[] {
+function makeRunMessage(companyId: string, sent: Map<string, number>): JobMessage[] {
   const count = sent.get(companyId) ?? 0;
   if (count >= CONCURRENT_RUNS) return [];
   sent.set(companyId, count + 1);
@@ -52,9 +52,9 @@ function messageFor(companyId: string, sent: Map<string, number>): JobMessage[] 
 }
 
 /** The next occurrence: at least the shortest interval after this one, also where the clock of the time zone changes. */
-function nextAfter(due: Due, now: number): number | null {
+function findNextAfter(due: DueSchedule, now: number): number | null {
   try {
-    return nextOccurrence(due, Math.max(now, due.nextRunAt + MIN_INTERVAL_MS - 1));
+    return findNextOccurrence(due, Math.max(now, due.nextRunAt + MIN_INTERVAL_MS - 1));
   } catch (error) {
     logError('schedule_without_next', error, { schedule_id: due.id, company_id: due.companyId });
     return null;
@@ -72,5 +72,5 @@ export async function resumeRuns(ctx: Context): Promise<void> {
 export const purgeRuns = (ctx: Context) =>
   commit(ctx.db, {
     runs: deleteOldRuns(ctx.db, ctx.now() - RETENTION_MS, DELETED_PER_BATCH),
-    counted: deleteCounted(ctx.db, countedSince(ctx), DELETED_PER_BATCH),
+    counted: deleteCounted(ctx.db, computeCountStart(ctx), DELETED_PER_BATCH),
   });

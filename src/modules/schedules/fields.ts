@@ -16,7 +16,7 @@ const MAX_RECIPIENTS = 50;
 /** The maximum number of characters of the parameters, as JSON. */
 const MAX_PARAMETERS_LENGTH = 16_000;
 
-const one = { minProperties: 1, maxProperties: 1 };
+const ONE_MEMBER = { minProperties: 1, maxProperties: 1 };
 const RECIPIENT_DESCRIPTIONS = {
   user: 'A user, who is sent what they may see.',
   email:
@@ -32,12 +32,12 @@ const recipient = z
   .refine(({ user_id, email: address }) => user_id === undefined || address === undefined, {
     message: 'must hold exactly one of user_id and email',
   })
-  .meta(one);
+  .meta(ONE_MEMBER);
 
 /** A recipient as it is shown. */
 export const recipientView = z
   .object({ user_id: z.string().optional(), email: z.string().optional() })
-  .meta({ id: 'ScheduleRecipient', ...one });
+  .meta({ id: 'ScheduleRecipient', ...ONE_MEMBER });
 
 const recipients = z
   .array(recipient)

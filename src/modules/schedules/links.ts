@@ -7,22 +7,22 @@ import type { Recipient, Schedule } from './store.ts';
 import { selectRecipients, unsubscribe } from './store.ts';
 
 /** The base URL of public pages: `PUBLIC_URL`, else that of the request that wrote the schedule, as a background run has none. */
-const pagesBaseUrl = (ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>): string =>
+const getPagesBaseUrl = (ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>): string =>
   (ctx.config.PUBLIC_URL ?? apiUrl).replace(/\/+$/, '');
 
 /** The page where a recipient sees the results of a schedule: the console, or for outsiders the portal. */
-export const viewUrl = (ctx: Context, { slug }: Company, schedule: Schedule, { kind }: Recipient): string =>
-  kind === 'user' ? ctx.config.CONSOLE_URL : `${pagesBaseUrl(ctx, schedule)}/portal/${slug}`;
+export const makeViewUrl = (ctx: Context, { slug }: Company, schedule: Schedule, { kind }: Recipient): string =>
+  kind === 'user' ? ctx.config.CONSOLE_URL : `${getPagesBaseUrl(ctx, schedule)}/portal/${slug}`;
 
 /** The form of a token: version of the secret, company, schedule or consent, and the signature that identifies the recipient. */
-const TOKEN = /^(?<version>\d{1,12})-(?<companyId>[a-f0-9]{24})-(?<id>[a-f0-9]{24})-(?<signature>[\w-]{43})$/;
+const TOKEN_PATTERN = /^(?<version>\d{1,12})-(?<companyId>[a-f0-9]{24})-(?<id>[a-f0-9]{24})-(?<signature>[\w-]{43})$/;
 
 type Named = Pick<Schedule, 'companyId' | 'id'>;
 
 /** The signed texts: for a recipient of a schedule, and for an address that was asked for consent to mails of a company. */
-const recipientText = ({ companyId, id }: Named, { kind, subject }: Recipient): string =>
+const formatRecipientText = ({ companyId, id }: Named, { kind, subject }: Recipient): string =>
   `data-console unsubscribe: ${companyId}/${id}/${kind}:${subject}`;
-const consentText = ({ companyId, id }: Named): string => `data-console mail consent: ${companyId}/${id}`;
+const formatConsentText = ({ companyId, id }: Named): string => `data-console mail consent: ${companyId}/${id}`;
 
 const sign = async (secret: string, text: string): Promise<string> => toBase64Url(await hmacSha256(secret, text));
 
@@ -32,12 +32,12 @@ async function makeToken(ctx: Context, { companyId, id }: Named, text: string): 
 }
 
 /** The link by which a recipient unsubscribes from a schedule. It works for whoever has it, until its key is removed. */
-export const unsubscribeUrl = async (ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> =>
-  `${pagesBaseUrl(ctx, schedule)}/unsubscribe/${await makeToken(ctx, schedule, recipientText(schedule, recipient))}`;
+export const makeUnsubscribeUrl = async (ctx: Context, schedule: Schedule, recipient: Recipient): Promise<string> =>
+  `${getPagesBaseUrl(ctx, schedule)}/unsubscribe/${await makeToken(ctx, schedule, formatRecipientText(schedule, recipient))}`;
 
 /** The links by which an address consents to the mails of a company, and by which it ends them all. */
-export async function consentUrls(ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>, consent: MailConsent) {
-  const [base, token] = [pagesBaseUrl(ctx, { apiUrl }), await makeToken(ctx, consent, consentText(consent))];
+export async function makeConsentUrls(ctx: Context, { apiUrl }: Pick<Schedule, 'apiUrl'>, consent: MailConsent) {
+  const [base, token] = [getPagesBaseUrl(ctx, { apiUrl }), await makeToken(ctx, consent, formatConsentText(consent))];
   return { agreeUrl: `${base}/mail-consent/${token}`, unsubscribeUrl: `${base}/unsubscribe/${token}` };
 }
 
@@ -52,7 +52,7 @@ export interface TokenHolder {
 
 /** The recipient of a token, if the recipient or the question for consent still exists. */
 export async function verifyToken(ctx: Context, token: string): Promise<TokenHolder | undefined> {
-  const { version = '', companyId = '', id = '', signature = '' } = TOKEN.exec(token)?.groups ?? {};
+  const { version = '', companyId = '', id = '', signature = '' } = TOKEN_PATTERN.exec(token)?.groups ?? {};
   const secret = version === '' ? undefined : findSecret(ctx.config.EMBED_SECRETS, version);
   if (secret === undefined) return undefined;
   const named = { companyId, id };
@@ -67,11 +67,11 @@ export async function verifyToken(ctx: Context, token: string): Promise<TokenHol
   });
   if (!company) return undefined;
   const isSigned = async (text: string) => sameSecret(signature, await sign(secret, text));
-  if (consent && (await isSigned(consentText(named)))) {
+  if (consent && (await isSigned(formatConsentText(named)))) {
     return { company, scheduleId: null, recipient: { kind: 'email', subject: consent.email }, consent };
   }
   for (const recipient of recipients) {
-    if (await isSigned(recipientText(named, recipient))) return { company, scheduleId: id, recipient };
+    if (await isSigned(formatRecipientText(named, recipient))) return { company, scheduleId: id, recipient };
   }
   return undefined;
 }

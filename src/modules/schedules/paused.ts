@@ -1,11 +1,11 @@
 import type { RunProblem } from '../../db/schema/schedules.ts';
 import {
+  composeSchedulePausedMail,
   type MailedProblem,
   type MailRequest,
-  mailedCompany,
+  readMailedCompany,
   readRecipient,
   type SendingContext,
-  schedulePausedMail,
 } from '../mails/service.ts';
 import { readSchedule } from './store.ts';
 
@@ -29,10 +29,10 @@ export async function mailPaused(
   if (!user || !company || !schedule) return;
   await ctx.handOver(
     companyId,
-    schedulePausedMail({
+    composeSchedulePausedMail({
       to: email,
       name: user.name,
-      company: await mailedCompany(ctx, company),
+      company: await readMailedCompany(ctx, company),
       schedule: schedule.name,
       problems: schedule.lastRun?.problems.filter(isReported) ?? [],
     }),

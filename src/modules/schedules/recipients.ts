@@ -2,7 +2,7 @@ import type { UserActor } from '../../access/actors.ts';
 import { isDenied } from '../../access/denials.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import { isAllowed } from '../../access/requirements.ts';
-import { accessReads, accessSources } from '../../access/sources.ts';
+import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { RunProblem } from '../../db/schema/schedules.ts';
@@ -10,7 +10,7 @@ import { Failure, type FieldProblem } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import { selectCompany } from '../companies/service.ts';
-import { rulesOfAddress } from '../share-portal/service.ts';
+import { makeAddressRules } from '../share-portal/service.ts';
 import { selectUser } from '../users/service.ts';
 import {
   getRecord,
@@ -45,18 +45,18 @@ export async function resolveReader(
   { kind, subject }: Recipient,
 ): Promise<Reader | RunProblem> {
   if (kind === 'email') {
-    const rules = await rulesOfAddress(ctx, item, subject);
+    const rules = await makeAddressRules(ctx, item, subject);
     if (!rules) return 'not_allowed';
     return prepareView(ctx, item, rules, parameters, { email: subject, name: '', files: rules.downloads });
   }
-  const actor = await userActor(ctx, subject);
+  const actor = await readUserActor(ctx, subject);
   if (!actor) return 'left';
   if (!isAllowed(actor, ACTION_TO_SEE[item.type], getRecord(item).id)) return 'not_allowed';
   const { email, name } = actor;
-  return prepareView({ ...ctx, actor }, item, insiderRules(item), parameters, { email, name, files: true });
+  return prepareView({ ...ctx, actor }, item, makeInsiderRules(item), parameters, { email, name, files: true });
 }
 
-const insiderRules = (item: SharedItem): ViewerRules => makeRules(item, { isInsider: true });
+const makeInsiderRules = (item: SharedItem): ViewerRules => makeRules(item, { isInsider: true });
 
 async function prepareView(
   ctx: CompanyContext,
@@ -74,7 +74,7 @@ async function prepareView(
 }
 
 /** A user who can sign in, with their present permissions. */
-async function userActor({ db, actor: { companyId } }: CompanyContext, id: string): Promise<UserActor | undefined> {
+async function readUserActor({ db, actor: { companyId } }: CompanyContext, id: string): Promise<UserActor | undefined> {
   const {
     user: [user],
     company: [company],
@@ -82,7 +82,7 @@ async function userActor({ db, actor: { companyId } }: CompanyContext, id: strin
   } = await readTogether(db, {
     user: selectUser(db, companyId, id),
     company: selectCompany(db, companyId),
-    access: accessReads(db, { companyId, principalType: 'user', principalId: id }),
+    access: selectAccess(db, { companyId, principalType: 'user', principalId: id }),
   });
   if (!user?.isActive || !company) return undefined;
   return {
@@ -94,7 +94,7 @@ async function userActor({ db, actor: { companyId } }: CompanyContext, id: strin
     name: user.name,
     isOwner: user.isOwner,
     sessionId: '',
-    access: compileAccess(accessSources(companyId, user.isOwner, access)),
+    access: compileAccess(toAccessSources(companyId, user.isOwner, access)),
   };
 }
 
@@ -103,7 +103,7 @@ async function userActor({ db, actor: { companyId } }: CompanyContext, id: strin
  * @param mustCheck whether a recipient has to be checked: one who has left since does not keep others from changing the
  *   rest
  */
-export async function recipientProblems(
+export async function findRecipientProblems(
   ctx: PrincipalContext,
   item: SharedItem,
   parameters: Record<string, unknown>,
@@ -112,7 +112,7 @@ export async function recipientProblems(
 ): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   // Throws what is wrong with the parameters for people of the company.
-  if (recipients.some(({ kind }) => kind === 'user')) boundValues(insiderRules(item), parameters);
+  if (recipients.some(({ kind }) => kind === 'user')) boundValues(makeInsiderRules(item), parameters);
   for (const [at, recipient] of recipients.entries()) {
     if (!mustCheck(recipient)) continue;
     const { kind, subject } = recipient;

@@ -24,7 +24,7 @@ import {
   type ScheduleInput,
 } from './service.ts';
 
-const decided = {
+const DECIDED_BY_TARGET = {
   decidedBy: 'dashboards:schedule or visualizations:schedule, on the dashboard or visualization that is sent',
   anyOf: ['dashboards:schedule', 'visualizations:schedule'],
 } as const;
@@ -53,7 +53,7 @@ const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
 const viewLastRun = ({ about: _about, ...told }: LastRun): z.input<typeof lastRunView> => told;
 
 const viewScheduleRecord = viewBy(scheduleRecord);
-const view = (schedule: Schedule) =>
+const viewSchedule = (schedule: Schedule) =>
   viewScheduleRecord({
     ...schedule,
     recipients: schedule.recipients.map(viewRecipient),
@@ -78,7 +78,7 @@ export const scheduleEndpoints = [
     {
       method: 'get',
       path: '/v1/schedules',
-      access: decided,
+      access: DECIDED_BY_TARGET,
       operationId: 'listSchedules',
       summary: 'List schedules',
       description: 'Schedules of the dashboards and visualizations that the caller may schedule. Newest first.',
@@ -87,13 +87,13 @@ export const scheduleEndpoints = [
       fails: [accessDenied],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listSchedules(ctx, { page, perPage, search }), view),
+      list(await listSchedules(ctx, { page, perPage, search }), viewSchedule),
   ),
   endpoint(
     {
       method: 'post',
       path: '/v1/schedules',
-      access: decided,
+      access: DECIDED_BY_TARGET,
       operationId: 'createSchedule',
       summary: 'Create a schedule',
       description: `Mails a dashboard or visualization at the times of \`cron\`. ${CONDITION_DESCRIPTION}. ${SENDING_DESCRIPTION} A company can have at most 1,000 schedules.`,
@@ -101,13 +101,13 @@ export const scheduleEndpoints = [
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
     },
-    async ({ ctx, body }) => view(await createSchedule(ctx, toInput(body) as ScheduleInput)),
+    async ({ ctx, body }) => viewSchedule(await createSchedule(ctx, toInput(body) as ScheduleInput)),
   ),
   endpoint(
     {
       method: 'get',
       path: '/v1/schedules/{id}',
-      access: decided,
+      access: DECIDED_BY_TARGET,
       operationId: 'getSchedule',
       summary: 'Get a schedule',
       description: 'What it sends, when, under which condition and to whom, with the outcome of its last run.',
@@ -115,13 +115,13 @@ export const scheduleEndpoints = [
       versioned: versioned('next_run_at', 'last_run'),
       fails: [scheduleNotFound, accessDenied],
     },
-    async ({ ctx, params }) => view(await getSchedule(ctx, params.id)),
+    async ({ ctx, params }) => viewSchedule(await getSchedule(ctx, params.id)),
   ),
   endpoint(
     {
       method: 'put',
       path: '/v1/schedules/{id}',
-      access: decided,
+      access: DECIDED_BY_TARGET,
       operationId: 'updateSchedule',
       summary: 'Update a schedule',
       description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so; users can be removed and added again, addresses never come back. ${CONDITION_DESCRIPTION}, except to send only \`status: paused\`. ${SENDING_DESCRIPTION}`,
@@ -131,14 +131,16 @@ export const scheduleEndpoints = [
     },
     async ({ ctx, params, body }) => {
       const schedule = await changeSchedule(ctx, params.id, toInput(body));
-      return isDenied(ctx.actor, schedule.targetType, schedule.targetId) ? { _id: schedule.id } : view(schedule);
+      return isDenied(ctx.actor, schedule.targetType, schedule.targetId)
+        ? { _id: schedule.id }
+        : viewSchedule(schedule);
     },
   ),
   endpoint(
     {
       method: 'delete',
       path: '/v1/schedules/{id}',
-      access: decided,
+      access: DECIDED_BY_TARGET,
       operationId: 'deleteSchedule',
       summary: 'Delete a schedule',
       description: 'Nothing more is sent. The dashboard or visualization that it sent stays.',
@@ -151,7 +153,7 @@ export const scheduleEndpoints = [
     {
       method: 'post',
       path: '/v1/schedules/{id}/run',
-      access: decided,
+      access: DECIDED_BY_TARGET,
       operationId: 'runSchedule',
       summary: 'Run a schedule',
       description: `Sends now, once to each recipient, even while the schedule is paused. Its condition applies. ${CONDITION_DESCRIPTION}. At most 5 times in ten minutes.`,

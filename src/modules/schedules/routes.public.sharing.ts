@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
-import { type PlainContent, pageLocale, pageResponse } from '../../http/page.ts';
+import { choosePageLocale, makePageResponse, type PlainContent } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { viewBranding } from '../companies/service.ts';
@@ -33,11 +33,11 @@ type MakePageContent = (
 ) => PlainContent;
 
 /** A page for the holder of a mail's link, in the brand of its company. */
-async function page(ctx: Context, request: Request, token: string, words: MakePageContent): Promise<Response> {
-  const [holder, locale] = [await verifyToken(ctx, token), pageLocale(request)];
+async function buildPage(ctx: Context, request: Request, token: string, words: MakePageContent): Promise<Response> {
+  const [holder, locale] = [await verifyToken(ctx, token), choosePageLocale(request)];
   const { pages, aCompany } = MAIL_TEXTS[locale];
   const company = holder?.company;
-  return pageResponse(ctx.bindings.PAGES, 'plain', {
+  return makePageResponse(ctx.bindings.PAGES, 'plain', {
     frames: [],
     locale,
     branding: company ? viewBranding(ctx.baseUrl, company) : {},
@@ -68,7 +68,7 @@ export const unsubscribeEndpoints = [
       fails: [],
     },
     ({ ctx, params, request }) =>
-      page(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
+      buildPage(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
         const all = { button: texts.buttonAll(company), query: { scope: 'company' } };
         if (holder?.scheduleId === null) return { title: texts.title, text: texts.questionAll(company), forms: [all] };
         const one = { button: texts.button };
@@ -94,7 +94,7 @@ export const unsubscribeEndpoints = [
       const isAll = query.scope === 'company';
       const isDone = await unsubscribeBy(ctx, params.token, isAll);
       if (wantsPage(request)) {
-        return page(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
+        return buildPage(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
           const done = isAll || holder?.scheduleId === null ? texts.doneAll(company) : texts.done;
           return { title: texts.title, text: isDone ? done : texts.unknown, forms: [] };
         });
@@ -117,7 +117,7 @@ export const unsubscribeEndpoints = [
       fails: [],
     },
     ({ ctx, params, request }) =>
-      page(ctx, request, params.token, ({ consent: texts }, company, holder) =>
+      buildPage(ctx, request, params.token, ({ consent: texts }, company, holder) =>
         holder?.consent && holder.consent.endedAt === null
           ? {
               title: texts.title,
@@ -146,7 +146,7 @@ export const unsubscribeEndpoints = [
       const isYes = query.answer === 'yes';
       const isDone = await recordAnswer(ctx, params.token, isYes);
       if (wantsPage(request)) {
-        return page(ctx, request, params.token, ({ consent: texts, unsubscribe: { doneAll } }, company) => ({
+        return buildPage(ctx, request, params.token, ({ consent: texts, unsubscribe: { doneAll } }, company) => ({
           title: texts.title,
           text: isDone ? (isYes ? texts.done : doneAll)(company) : texts.unknown,
           forms: [],

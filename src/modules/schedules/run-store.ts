@@ -18,17 +18,19 @@ export type ScheduleRun = typeof scheduleRuns.$inferSelect;
 export type Delivery = typeof scheduleDeliveries.$inferSelect;
 
 /** A schedule that is due. */
-export type Due = Pick<typeof schedules.$inferSelect, 'id' | 'companyId' | 'cron' | 'timeZone'> & { nextRunAt: number };
+export type DueSchedule = Pick<typeof schedules.$inferSelect, 'id' | 'companyId' | 'cron' | 'timeZone'> & {
+  nextRunAt: number;
+};
 
 /** Schedules of active companies that are due, the first of each company before the second of any. */
 export const selectDue = (db: ControlDb, now: number, limit: number) =>
-  db.all<Due>(sql`select id, company_id as companyId, cron, time_zone as timeZone, next_run_at as nextRunAt from (
+  db.all<DueSchedule>(sql`select id, company_id as companyId, cron, time_zone as timeZone, next_run_at as nextRunAt from (
     select id, company_id, cron, time_zone, next_run_at, row_number() over (partition by company_id order by next_run_at, id) as place
     from ${schedules} where next_run_at <= ${now} and ${isCompanyActive(schedules.companyId)})
     order by place, next_run_at, id limit ${limit}`);
 
 /** A due schedule with the id of its run and its next occurrence. */
-export interface DueRun extends Due {
+export interface DueRun extends DueSchedule {
   runId: string;
   next: number | null;
 }

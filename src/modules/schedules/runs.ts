@@ -23,7 +23,7 @@ import {
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
 /** The maximum number of runs of one message, and the longest time for them, before other messages have their turn. */
-const PER_MESSAGE = { runs: 25, milliseconds: 60_000 };
+const MESSAGE_LIMITS = { runs: 25, milliseconds: 60_000 };
 /** The lease of an attempt since its last renewal: longer than one execution and its mails take. */
 const LEASE_MS = 5 * 60_000;
 const MAX_ATTEMPTS = 3;
@@ -35,49 +35,49 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
   const startedAt = performance.now();
   for (
     let count = 0;
-    count < PER_MESSAGE.runs && performance.now() - startedAt < PER_MESSAGE.milliseconds;
+    count < MESSAGE_LIMITS.runs && performance.now() - startedAt < MESSAGE_LIMITS.milliseconds;
     count += 1
   ) {
     const now = ctx.now();
     const [run] = await claimRun(ctx.db, companyId, { now, until: now + LEASE_MS });
     if (!run) return;
-    await doRun(ctx, run);
+    await attemptRun(ctx, run);
   }
   await ctx.jobs.send({ type: 'schedules.run', companyId });
 }
 
 /** Makes one attempt of a run. If something is unavailable, it is tried again later, and fails in the end. */
-async function doRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
+async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
   if (!schedule) return;
   // Earlier tries did not even live to fail.
-  if (run.attempt > MAX_ATTEMPTS) return void (await finish(ctx, run, schedule, ['unavailable']));
+  if (run.attempt > MAX_ATTEMPTS) return void (await finishRun(ctx, run, schedule, ['unavailable']));
   try {
     const outcome = await tryRun(ctx, run, schedule);
     if (outcome === 'ended') return;
-    await postpone(ctx, run);
+    await postponeRun(ctx, run);
   } catch (error) {
     logError('schedule_run_failed', error, { schedule_id: run.scheduleId, company_id: run.companyId });
-    if (run.attempt < MAX_ATTEMPTS) await postpone(ctx, run);
-    else await finish(ctx, run, schedule, ['unavailable']);
+    if (run.attempt < MAX_ATTEMPTS) await postponeRun(ctx, run);
+    else await finishRun(ctx, run, schedule, ['unavailable']);
   }
 }
 
-async function postpone(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
+async function postponeRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   await updateAttempt(ctx.db, scheduleRuns, run, { status: 'queued', dueAt: ctx.now() + WAIT_MS * run.attempt });
   await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (WAIT_MS * run.attempt) / 1000);
 }
 
 async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule): Promise<'ended' | 'later'> {
   // Somebody has paused it since it was due.
-  if (run.kind === 'scheduled' && schedule.status === 'paused') return finish(ctx, run, schedule);
+  if (run.kind === 'scheduled' && schedule.status === 'paused') return finishRun(ctx, run, schedule);
   const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
   });
-  if (!item) return finish(ctx, run, schedule, ['target_deleted']);
+  if (!item) return finishRun(ctx, run, schedule, ['target_deleted']);
   const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
-  for (const recipient of await remainingRecipients(ctx, run, schedule)) {
+  for (const recipient of await listRemainingRecipients(ctx, run, schedule)) {
     const reader = await resolveReader(ctx, item, schedule.parameters, recipient);
     if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, toOutcome(reader));
     else if (!(await recordRefusal(ctx, run, schedule, recipient))) {
@@ -92,14 +92,14 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
     const done = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS }, group);
     isLeft ||= done === 'later';
   }
-  return isLeft ? 'later' : finish(ctx, run, schedule);
+  return isLeft ? 'later' : finishRun(ctx, run, schedule);
 }
 
 /**
  * The recipients that this run has not handled. A delivery that an earlier attempt began and did not end is recorded as
  * `unconfirmed`: its mail may have gone, and a mail goes at most once.
  */
-async function remainingRecipients(
+async function listRemainingRecipients(
   ctx: CompanyContext,
   run: ScheduleRun,
   { recipients }: Schedule,
@@ -114,7 +114,7 @@ async function remainingRecipients(
 }
 
 /** Ends a run, and records the result on its schedule. A run that should have sent mails and sent none is a failure. */
-async function finish(
+async function finishRun(
   ctx: CompanyContext,
   run: ScheduleRun,
   { targetType, targetId, condition }: Schedule,
@@ -137,7 +137,7 @@ async function finish(
     failed,
     problems: allProblems,
   };
-  const notice = await noticeToMaker(ctx, run);
+  const notice = await prepareNoticeToMaker(ctx, run);
   const { paused } = await commit(ctx.db, {
     ...endRun(ctx.db, run, lastRun, now),
     notice: notice ? [notice.statement] : [],
@@ -147,7 +147,7 @@ async function finish(
 }
 
 /** Prepares the mail to the maker, if still an active user; it is stored only if the schedule was paused just before. */
-async function noticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
+async function prepareNoticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
   const schedule = await readSchedule(ctx.db, companyId, scheduleId);
   const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];
   if (!maker?.isActive) return undefined;

@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import { dependsOnResource } from '../../access/evaluation.ts';
 import { isAllowed, isMet, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -13,9 +13,9 @@ import { selectDashboardVisualizations } from '../dashboards/service.ts';
 import { listVisualizations, loadSharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { askRecipients } from './consent.ts';
-import { cronProblem, nextOccurrence } from './cron.ts';
+import { findCronProblem, findNextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { ACTION_TO_SEE, recipientProblems } from './recipients.ts';
+import { ACTION_TO_SEE, findRecipientProblems } from './recipients.ts';
 import { insertManualRun } from './run-store.ts';
 import {
   countSchedules,
@@ -42,12 +42,12 @@ export type ScheduleInput = Pick<
 /** The maximum number of schedules of a company. */
 const MAX_SCHEDULES = 1000;
 /** The maximum number of runs by hand of one schedule, within this time. */
-const MANUAL_RUNS = { most: 5, withinMs: 10 * 60 * 1000 };
+const MANUAL_RUN_LIMIT = { most: 5, withinMs: 10 * 60 * 1000 };
 
-const actionOn = (type: TargetType) => `${type}s:schedule` as const;
+const makeScheduleAction = (type: TargetType) => `${type}s:schedule` as const;
 
 const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): void =>
-  requireAction(actor, actionOn(type), id);
+  requireAction(actor, makeScheduleAction(type), id);
 
 /**
  * Requires access to the visualization of a condition. Whether mails come, and the result of a run, reveal whether it holds: so
@@ -71,7 +71,7 @@ async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Targe
 }
 
 /** A schedule as the caller may read it: without its last run, if that is about something hidden from them. */
-function withoutHiddenRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
+function hideLastRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
   const { lastRun } = schedule;
   return lastRun && !isMet(() => requireMaySeeCondition(ctx, lastRun.about ?? schedule))
     ? { ...schedule, lastRun: null }
@@ -94,17 +94,17 @@ export async function listSchedules(ctx: PrincipalContext, part: { page: number;
   };
   const wanted = { ...part, search: part.search.toLowerCase() };
   const { records, ...rest } = await readSchedules(ctx.db, companyId, wanted, {
-    dashboard: { ids: listTargetIds('dashboard'), denied: deniedEverywhere(ctx.actor, 'dashboard') },
-    visualization: { ids: listTargetIds('visualization'), denied: deniedEverywhere(ctx.actor, 'visualization') },
+    dashboard: { ids: listTargetIds('dashboard'), denied: findDeniedEverywhere(ctx.actor, 'dashboard') },
+    visualization: { ids: listTargetIds('visualization'), denied: findDeniedEverywhere(ctx.actor, 'visualization') },
   });
-  return { records: records.map((schedule) => withoutHiddenRun(ctx, schedule)), ...rest };
+  return { records: records.map((schedule) => hideLastRun(ctx, schedule)), ...rest };
 }
 
 const mayScheduleOne = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
-  isAllowed(actor, actionOn(type), id);
+  isAllowed(actor, makeScheduleAction(type), id);
 
 function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'none' {
-  if (dependsOnResource(ctx.actor.access, actionOn(type))) return 'some';
+  if (dependsOnResource(ctx.actor.access, makeScheduleAction(type))) return 'some';
   return mayScheduleOne(ctx, { type, id: '*' }) ? 'all' : 'none';
 }
 
@@ -125,7 +125,7 @@ async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule
     throw scheduleNotFound();
   }
   requireScheduling(ctx, toTarget(schedule));
-  return withoutHiddenRun(ctx, schedule);
+  return hideLastRun(ctx, schedule);
 }
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
@@ -228,7 +228,13 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
   const run = { id: ctx.newId(), companyId, scheduleId: id, occurrence: now };
   const { inserted } = await commit(
     ctx.db,
-    { inserted: insertManualRun(ctx.db, run, { now, most: MANUAL_RUNS.most, since: now - MANUAL_RUNS.withinMs }) },
+    {
+      inserted: insertManualRun(ctx.db, run, {
+        now,
+        most: MANUAL_RUN_LIMIT.most,
+        since: now - MANUAL_RUN_LIMIT.withinMs,
+      }),
+    },
     { 'schedule_runs.': concurrentChange },
   );
   if (inserted.length === 0) {
@@ -240,7 +246,7 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
 }
 
 const computeNextRun = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
-  schedule.status === 'active' ? nextOccurrence(schedule, now) : null;
+  schedule.status === 'active' ? findNextOccurrence(schedule, now) : null;
 
 /** Checks a schedule. @param mustCheck whether a recipient has to be checked: a new one, or any if the target has changed */
 async function validate(
@@ -250,7 +256,7 @@ async function validate(
 ): Promise<void> {
   const item = await loadSharedItem(ctx, targetType, targetId);
   const problems: FieldProblem[] = [];
-  const problem = cronProblem(cron, ctx.now());
+  const problem = findCronProblem(cron, ctx.now());
   if (problem) problems.push({ field: 'cron', message: problem });
   if (!isTimeZone(timeZone)) {
     problems.push({
@@ -262,6 +268,6 @@ async function validate(
     const message = item.type === 'dashboard' ? 'must be on the dashboard' : 'must be the visualization that is sent';
     problems.push({ field: 'condition.visualization_id', message });
   }
-  problems.push(...(await recipientProblems(ctx, item, parameters, recipients, mustCheck)));
+  problems.push(...(await findRecipientProblems(ctx, item, parameters, recipients, mustCheck)));
   if (problems.length > 0) throw invalid(problems);
 }

@@ -5,8 +5,8 @@ import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { mailConsents, scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { contains } from '../../db/search.ts';
-import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import { containsSql } from '../../db/search.ts';
+import { byId, exists, idListSql, insertWhen } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
@@ -148,14 +148,14 @@ export const readSchedules = (
     const { ids, denied } = targets[type];
     return and(
       eq(schedules.targetType, type),
-      ids === 'all' ? undefined : inArray(schedules.targetId, idList(ids)),
+      ids === 'all' ? undefined : inArray(schedules.targetId, idListSql(ids)),
       isNotDenied(schedules.targetId, denied),
     );
   };
   const filter = and(
     eq(schedules.companyId, companyId),
     or(ofType('dashboard'), ofType('visualization')),
-    contains([schedules.name], search),
+    containsSql([schedules.name], search),
   ) as SQL;
   return readPage(
     db,

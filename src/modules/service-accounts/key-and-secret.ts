@@ -6,14 +6,14 @@ import type { Authenticate, Context } from '../../context.ts';
 import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
 import type { KeyMaterial } from './keys.ts';
 import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
-import { verificationKey } from './signing-keys.ts';
+import { deriveVerificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
 const KEY_AND_SECRET_PATTERN = /^Bearer +(sa_[^\s:]{1,200}):(\S{1,200})$/i;
 
 async function matchesSecret({ config }: Context, secret: string, material: KeyMaterial): Promise<boolean> {
   // A key whose master secret is gone opens nothing any more, here as where it signs.
-  const isUsable = (await verificationKey(config.KEY_DERIVATION_SECRETS, material)) !== undefined;
+  const isUsable = (await deriveVerificationKey(config.KEY_DERIVATION_SECRETS, material)) !== undefined;
   return (await sameSecret(await sha256Hex(secret), material.secretDigest)) && isUsable;
 }
 

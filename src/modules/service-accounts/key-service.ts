@@ -1,7 +1,7 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
-import { accessReads, accessSources } from '../../access/sources.ts';
+import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { type Denials, NOTHING_DENIED } from '../../permissions/denials.ts';
@@ -90,7 +90,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
     owner: [serviceAccount],
     found: [key],
     revoked,
-  } = await commitAccess(ctx, onlyPrincipals(companyId, serviceAccountId), {
+  } = await commitAccess(ctx, affectPrincipals(companyId, serviceAccountId), {
     owner: selectServiceAccount(ctx.db, companyId, serviceAccountId),
     found: selectKey(ctx.db, companyId, serviceAccountId, keyId),
     revoked: deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),
@@ -104,6 +104,6 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
 async function requireNoWiderAccess(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
   const { companyId, access, id: callerId } = ctx.actor;
   if (id === callerId || isUnrestricted(access)) return;
-  const reads = accessReads(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
-  requireMayGrant(ctx.actor, accessSources(companyId, false, await readTogether(ctx.db, reads)));
+  const reads = selectAccess(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
+  requireMayGrant(ctx.actor, toAccessSources(companyId, false, await readTogether(ctx.db, reads)));
 }

@@ -28,7 +28,7 @@ export async function mintKey(
   const accessKey = `sa_${companySlug}_${accountId}_${random}`;
   const salt = toBase64Url(crypto.getRandomValues(new Uint8Array(16)).buffer);
   const { version, secret } = newestSecret(masters);
-  const secretKey = await derive(secret, accessKey, salt);
+  const secretKey = await deriveSecret(secret, accessKey, salt);
   return {
     material: { accessKey, salt, derivationVersion: version, secretDigest: await sha256Hex(secretKey) },
     secretKey,
@@ -36,6 +36,6 @@ export async function mintKey(
 }
 
 /** The secret of a key as its master secret derives it: base64url(HMAC-SHA256(master, access key ␊ salt)). */
-export async function derive(master: string, accessKey: string, salt: string): Promise<string> {
+export async function deriveSecret(master: string, accessKey: string, salt: string): Promise<string> {
   return toBase64Url(await hmacSha256(master, `${accessKey}\n${salt}`));
 }

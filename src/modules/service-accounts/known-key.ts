@@ -1,7 +1,7 @@
 import { compileAccess } from '../../access/evaluation.ts';
 import type { KnownPrincipal } from '../../access/known-principals.ts';
 import type { LastUse } from '../../access/last-uses.ts';
-import { accessSources, type FoundAccess } from '../../access/sources.ts';
+import { type FoundAccess, toAccessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { KeyMaterial } from './keys.ts';
 import type { UsableKey } from './store.ts';
@@ -32,7 +32,7 @@ export function toKnown(key: UsableKey, access: FoundAccess): KnownPrincipal<Key
       name: key.name,
       keyId: key.id,
       accessKey,
-      access: compileAccess(accessSources(companyId, false, access)),
+      access: compileAccess(toAccessSources(companyId, false, access)),
     },
     expiresAt: key.expiresAt,
     proof: {

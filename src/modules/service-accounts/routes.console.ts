@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { queryFlag, sortedList, sortedRequest } from '../../http/list-query.ts';
+import { queryFlag, sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
@@ -60,9 +60,9 @@ export const consoleServiceAccountEndpoints = [
           {
             accountId: query.account_id,
             includeInactive: query.include_inactive,
-            denied: deniedInLists(ctx.actor, 'integration_user'),
+            denied: findDeniedInLists(ctx.actor, 'integration_user'),
           },
-          sortedRequest(query),
+          toSortedRequest(query),
         ),
         viewConsoleServiceAccount,
       ),

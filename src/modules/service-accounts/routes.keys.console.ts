@@ -1,4 +1,4 @@
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
@@ -58,7 +58,7 @@ export const consoleApiKeyEndpoints = [
           ctx,
           requireNotDeniedServiceAccount(ctx, params.id),
           { by: 'created_at', descending: true, page, perPage },
-          deniedInLists(ctx.actor, 'api_key'),
+          findDeniedInLists(ctx.actor, 'api_key'),
         ),
         viewConsoleApiKey,
       ),

@@ -1,6 +1,6 @@
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, pageRequest } from '../../http/list-query.ts';
+import { listQuery, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { issueKey, listKeys, requireServiceAccountForKey, revokeKey } from './service.ts';
@@ -38,7 +38,7 @@ export const apiKeyEndpoints = [
       returns: ok(listSchema(apiKeyView)),
       fails: [serviceAccountNotFound],
     },
-    async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, pageRequest(query)), viewApiKey),
+    async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, toPageRequest(query)), viewApiKey),
   ),
   endpoint(
     {

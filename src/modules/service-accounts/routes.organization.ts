@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, pageRequest, queryFlag, toDeletionFilter } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, queryFlag, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
@@ -52,9 +52,9 @@ export const serviceAccountEndpoints = [
             accountId: query.account_id,
             includeInactive: query.include_inactive,
             which: toDeletionFilter(query),
-            denied: deniedInLists(ctx.actor, 'service_account'),
+            denied: findDeniedInLists(ctx.actor, 'service_account'),
           },
-          pageRequest(query),
+          toPageRequest(query),
         ),
         viewServiceAccount,
       ),

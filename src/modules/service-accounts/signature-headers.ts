@@ -28,10 +28,10 @@ export interface SignatureHeaders {
 
 /** Reads the four signature headers. */
 export function readSignatureHeaders(request: IncomingRequest): SignatureHeaders {
-  const authorization = header(request, 'authorization');
-  const date = header(request, 'x-date');
-  const nonce = header(request, 'x-nonce');
-  const digest = header(request, 'x-content-sha256');
+  const authorization = readHeader(request, 'authorization');
+  const date = readHeader(request, 'x-date');
+  const nonce = readHeader(request, 'x-nonce');
+  const digest = readHeader(request, 'x-content-sha256');
   const [, accessKey, signature] = AUTHORIZATION.exec(authorization) ?? [];
   if (accessKey === undefined || signature === undefined) {
     throw malformedSignatureHeader('authorization', 'Authorization must be `HMAC {access_key}:{signature}`.');
@@ -52,7 +52,7 @@ export function readSignatureHeaders(request: IncomingRequest): SignatureHeaders
   return { accessKey, signature, date, sentAt, nonce, digest };
 }
 
-function header(request: IncomingRequest, name: string): string {
+function readHeader(request: IncomingRequest, name: string): string {
   const value = request.header(name);
   if (!value) throw missingSignatureHeader(name);
   return value;

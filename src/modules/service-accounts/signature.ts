@@ -5,11 +5,11 @@ import { fromHex, sha256Hex } from '../../platform/secrets.ts';
 import type { KeyMaterial } from './keys.ts';
 import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
 import { type IncomingRequest, readSignatureHeaders, type SignatureHeaders } from './signature-headers.ts';
-import { verificationKey } from './signing-keys.ts';
+import { deriveVerificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
 
 /** The maximum that the date of a signed request may differ from ours. Milliseconds. */
-const CLOCK_MS = 300_000;
+const MAX_CLOCK_DIFFERENCE_MS = 300_000;
 
 const DIGEST_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
@@ -26,20 +26,20 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
   checkDate(signed, ctx.now());
 
   const verify = async (material: KeyMaterial): Promise<'unusable' | 'bad' | 'good'> => {
-    const key = await verificationKey(ctx.config.KEY_DERIVATION_SECRETS, material);
+    const key = await deriveVerificationKey(ctx.config.KEY_DERIVATION_SECRETS, material);
     if (!key) return 'unusable';
     return (await isSignedWith(key, signed, request)) ? 'good' : 'bad';
   };
   return {
     credential: formatCredential(signed.accessKey),
     claims: null,
-    nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + CLOCK_MS },
+    nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + MAX_CLOCK_DIFFERENCE_MS },
     fits: async ({ proof }) => (await verify((proof as KeyProof).material)) === 'good',
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, signed.accessKey, ctx.now());
       const verified = key ? await verify(key) : 'unusable';
       if (!key || verified === 'unusable') throw unknownKey();
-      if (verified === 'bad') throw badSignature(stringToSign(request, signed));
+      if (verified === 'bad') throw badSignature(makeStringToSign(request, signed));
       return toKnown(key, access);
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
@@ -47,7 +47,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
 };
 
 function checkDate({ sentAt }: SignatureHeaders, now: number): void {
-  if (Math.abs(now - sentAt) <= CLOCK_MS) return;
+  if (Math.abs(now - sentAt) <= MAX_CLOCK_DIFFERENCE_MS) return;
   throw clockSkew(new Date(now).toISOString());
 }
 
@@ -58,10 +58,15 @@ async function checkDigest({ digest }: SignatureHeaders, request: IncomingReques
 
 /** `verify` compares in constant time. */
 const isSignedWith = (key: CryptoKey, signed: SignatureHeaders, request: IncomingRequest): Promise<boolean> =>
-  crypto.subtle.verify('HMAC', key, fromHex(signed.signature), new TextEncoder().encode(stringToSign(request, signed)));
+  crypto.subtle.verify(
+    'HMAC',
+    key,
+    fromHex(signed.signature),
+    new TextEncoder().encode(makeStringToSign(request, signed)),
+  );
 
 /** The seven lines that are signed. Path and query as the URL standard serialises them: never decoded, never sorted. */
-function stringToSign(request: IncomingRequest, { date, nonce, digest }: SignatureHeaders): string {
+function makeStringToSign(request: IncomingRequest, { date, nonce, digest }: SignatureHeaders): string {
   const { pathname, search } = new URL(request.url);
   return ['HMAC-SHA256', request.method.toUpperCase(), pathname, search.slice(1), date, nonce, digest].join('\n');
 }

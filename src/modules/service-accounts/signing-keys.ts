@@ -1,9 +1,9 @@
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { findSecret, sha256Hex } from '../../platform/secrets.ts';
-import { derive, type KeyMaterial } from './keys.ts';
+import { deriveSecret, type KeyMaterial } from './keys.ts';
 
 /** Keys that an isolate keeps derived. */
-const CAPACITY = 1000;
+const MAX_DERIVED_KEYS = 1000;
 
 /**
  * Derived keys by their material, per set of master secrets. Whether a key may still be used is never cached: the database is
@@ -15,11 +15,11 @@ const derivedUnder = new WeakMap<Record<string, string>, RecentlyUsed<string, Cr
  * The key that verifies the signatures of an API key, derived under its master secret; undefined when that master
  * secret is gone, or when the secret it gives is not the one that was issued. `masters` maps version to master secret.
  */
-export async function verificationKey(
+export async function deriveVerificationKey(
   masters: Record<string, string>,
   material: KeyMaterial,
 ): Promise<CryptoKey | undefined> {
-  const known = derivedUnder.get(masters) ?? new RecentlyUsed(CAPACITY);
+  const known = derivedUnder.get(masters) ?? new RecentlyUsed(MAX_DERIVED_KEYS);
   derivedUnder.set(masters, known);
   const name = `${material.accessKey} ${material.salt} ${material.derivationVersion} ${material.secretDigest}`;
   const remembered = known.get(name);
@@ -27,7 +27,7 @@ export async function verificationKey(
 
   const master = findSecret(masters, material.derivationVersion);
   if (master === undefined) return undefined;
-  const secretKey = await derive(master, material.accessKey, material.salt);
+  const secretKey = await deriveSecret(master, material.accessKey, material.salt);
   if ((await sha256Hex(secretKey)) !== material.secretDigest) return undefined;
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(secretKey), algorithm, false, ['verify']);

@@ -1,6 +1,6 @@
 import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { accessReads, isBindingOfPrincipal } from '../../access/sources.ts';
+import { isBindingOfPrincipal, selectAccess } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -9,7 +9,7 @@ import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
+import { containsSql, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
@@ -45,7 +45,7 @@ export const selectServiceAccountEvenDeleted = (db: ControlDb, companyId: string
     .from(serviceAccounts)
     .where(byId(serviceAccounts, companyId, id));
 
-const ORDER = {
+const ORDER_COLUMNS = {
   created_at: serviceAccounts.createdAt,
   updated_at: serviceAccounts.updatedAt,
   name: serviceAccounts.name,
@@ -63,7 +63,7 @@ export interface ServiceAccountFilter {
   denied: Denials;
 }
 
-export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER>;
+export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER_COLUMNS>;
 
 /** A page of a company's service accounts. */
 export const readServiceAccounts = (
@@ -81,11 +81,11 @@ export const readServiceAccounts = (
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
         matchesDeletion(serviceAccounts, which),
-        contains([serviceAccounts.name], search),
+        containsSql([serviceAccounts.name], search),
         isNotDenied(serviceAccounts.id, denied),
       ) as SQL,
     },
-    { ...page, by: ORDER[page.by] },
+    { ...page, by: ORDER_COLUMNS[page.by] },
   );
 
 export type ServiceAccountChanges = Partial<Pick<ServiceAccount, 'name' | 'description' | 'isActive' | 'metadata'>>;
@@ -132,8 +132,12 @@ export const insertApiKey = (db: ControlDb, record: ApiKey) =>
     exists(serviceAccounts, livingById(serviceAccounts, record.companyId, record.serviceAccountId)),
   ).returning({ id: apiKeys.id });
 
-const KEY_ORDER = { created_at: apiKeys.createdAt, updated_at: apiKeys.updatedAt, last_used_at: apiKeys.lastUsedAt };
-export type KeyPageRequest = PageRequest<keyof typeof KEY_ORDER>;
+const KEY_ORDER_COLUMNS = {
+  created_at: apiKeys.createdAt,
+  updated_at: apiKeys.updatedAt,
+  last_used_at: apiKeys.lastUsedAt,
+};
+export type KeyPageRequest = PageRequest<keyof typeof KEY_ORDER_COLUMNS>;
 
 /** A page of a service account's keys, revoked ones included. */
 export const readKeys = (
@@ -152,24 +156,24 @@ export const readKeys = (
         isNotDenied(apiKeys.id, denied),
       ) as SQL,
     },
-    { ...page, by: KEY_ORDER[page.by] },
+    { ...page, by: KEY_ORDER_COLUMNS[page.by] },
   );
 
-const key = (companyId: string, serviceAccountId: string, id: string) =>
+const isKey = (companyId: string, serviceAccountId: string, id: string) =>
   and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, serviceAccountId), eq(apiKeys.id, id)) as SQL;
 
 export const selectKey = (db: ControlDb, companyId: string, serviceAccountId: string, id: string) =>
   db
     .select()
     .from(apiKeys)
-    .where(key(companyId, serviceAccountId, id));
+    .where(isKey(companyId, serviceAccountId, id));
 
 /** Revokes a key that works. */
 export const deactivateKey = (db: ControlDb, companyId: string, serviceAccountId: string, id: string, now: number) =>
   db
     .update(apiKeys)
     .set({ isActive: false, updatedAt: now })
-    .where(and(key(companyId, serviceAccountId, id), eq(apiKeys.isActive, true)))
+    .where(and(isKey(companyId, serviceAccountId, id), eq(apiKeys.isActive, true)))
     .returning({ id: apiKeys.id });
 
 /**
@@ -180,13 +184,13 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
   const {
     key: [key],
     access,
-  } = await readTogether(db, keyAndAccess(db, { accessKey, now }));
+  } = await readTogether(db, selectKeyAndAccess(db, { accessKey, now }));
   return { key, access };
 }
 
 export type UsableKey = NonNullable<Awaited<ReturnType<typeof readKeyAndAccess>>['key']>;
 
-const keyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
+const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
   const owner = (column: SQLiteColumn) =>
     sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, value('accessKey'))})`;
   const key = db
@@ -225,7 +229,7 @@ const keyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL
     );
   return {
     key,
-    access: accessReads(db, {
+    access: selectAccess(db, {
       companyId: owner(apiKeys.companyId),
       principalType: 'service_account',
       principalId: owner(apiKeys.serviceAccountId),

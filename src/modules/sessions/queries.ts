@@ -49,7 +49,7 @@ export const selectLiveSession = (
       companySlug: companies.slug,
       suspendedAt: companies.suspendedAt,
       lastUsedAt: sessions.lastUsedAt,
-      ...rotationState,
+      ...ROTATION_COLUMNS,
     })
     .from(sessions)
     .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
@@ -95,7 +95,7 @@ export const rotateSession = (
     );
 
 /** The columns that tell the newest refresh tokens of a session. */
-export const rotationState = {
+export const ROTATION_COLUMNS = {
   previousDigest: sessions.previousDigest,
   previousUntil: sessions.previousUntil,
   expiresAt: sessions.expiresAt,

@@ -32,7 +32,7 @@ export interface NewShareEvent {
 }
 
 /** The reason for which a viewer was refused, where an error says one. */
-export const refusalReason = (error: unknown): string | undefined =>
+export const findRefusalReason = (error: unknown): string | undefined =>
   error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')
     ? error.reason
     : undefined;
@@ -103,7 +103,7 @@ function toRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'
 
 async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
   if (onceAMinute !== undefined) {
-    event.id = await idOfMinute(event, onceAMinute);
+    event.id = await makeMinuteId(event, onceAMinute);
     if (storedKeys.get(event.id)) return;
     storedKeys.set(event.id, true);
   }
@@ -120,7 +120,10 @@ async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceA
 const storedKeys = new RecentlyUsed<string, true>(1000);
 
 /** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
-async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {
+async function makeMinuteId(
+  { companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>,
+  what: string,
+): Promise<string> {
   const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
   const digest = await sha256Hex([companyId, type, what, minute].join('\n'));
   return idPrefixAt(minute) + digest.slice(0, 16);
@@ -154,7 +157,7 @@ function toEventActor(actor: Actor): NonNullable<NewShareEvent['actor']> {
 }
 
 /** Views in this isolate that are not yet stored, by share. A share stays in it while its write is under way. */
-const pending = new Map<string, Views>();
+const pendingViews = new Map<string, Views>();
 
 interface Views {
   executions: number;
@@ -163,7 +166,7 @@ interface Views {
 }
 
 /** The maximum time of a write of views; an older one counts as aborted with its request. Milliseconds. */
-const WRITE_MS = 30_000;
+const MAX_WRITE_MS = 30_000;
 
 /**
  * Counts a view of a share whose event names no single share (others are counted by their event). Each isolate has one write
@@ -171,8 +174,8 @@ const WRITE_MS = 30_000;
  * @param executions 0 for a share that was only opened
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {
-  const underWay = pending.get(share.id);
-  if (underWay && ctx.now() - underWay.writtenSince < WRITE_MS) {
+  const underWay = pendingViews.get(share.id);
+  if (underWay && ctx.now() - underWay.writtenSince < MAX_WRITE_MS) {
     underWay.executions += executions;
     underWay.lastAccessedAt = ctx.now();
     return;
@@ -182,7 +185,7 @@ export function countView(ctx: Context, share: { companyId: string; id: string }
     lastAccessedAt: ctx.now(),
     writtenSince: ctx.now(),
   };
-  pending.set(share.id, views);
+  pendingViews.set(share.id, views);
   ctx.defer(writeViews(ctx, share, views));
 }
 
@@ -201,6 +204,6 @@ async function writeViews(
   } catch (error) {
     logError('share_views_not_counted', error, { share_id: shareId });
   } finally {
-    if (pending.get(shareId) === views) pending.delete(shareId);
+    if (pendingViews.get(shareId) === views) pendingViews.delete(shareId);
   }
 }

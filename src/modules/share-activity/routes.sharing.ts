@@ -6,7 +6,7 @@ import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
 import { SHARE_EVENT_TYPES, TARGET_TYPES } from '../../sharing/share-event.ts';
 import { shareEventNotFound } from './failures.ts';
-import { type Analytics, type EventFilter, getShareEvent, listShareEvents, shareAnalytics } from './service.ts';
+import { type Analytics, type EventFilter, getShareEvent, listShareEvents, readShareAnalytics } from './service.ts';
 import { shareEventView, viewShareEvent } from './views.ts';
 
 const id = z.string().min(1).max(64);
@@ -69,8 +69,11 @@ const viewAnalytics = ({
   top: tops,
 });
 
-const anyOf = ['dashboards:share', 'visualizations:share'] as const;
-const access = { decidedBy: 'the share permission of what the filters name; both without a filter', anyOf };
+const ANY_SHARE_ACTION = ['dashboards:share', 'visualizations:share'] as const;
+const access = {
+  decidedBy: 'the share permission of what the filters name; both without a filter',
+  anyOf: ANY_SHARE_ACTION,
+};
 
 export const shareActivityEndpoints = [
   endpoint(
@@ -93,7 +96,10 @@ export const shareActivityEndpoints = [
     {
       method: 'get',
       path: '/api/v1/share-events/{id}',
-      access: { decidedBy: 'the share permission of what the event is about; both if it is about nothing', anyOf },
+      access: {
+        decidedBy: 'the share permission of what the event is about; both if it is about nothing',
+        anyOf: ANY_SHARE_ACTION,
+      },
       operationId: 'getShareEvent',
       summary: 'Get a share event',
       description: 'An event about something that the caller is denied is not found.',
@@ -117,7 +123,7 @@ export const shareActivityEndpoints = [
     },
     async ({ ctx, query }) =>
       viewAnalytics(
-        await shareAnalytics(ctx, toFilter(query), { interval: query.interval, timeZone: query.time_zone }),
+        await readShareAnalytics(ctx, toFilter(query), { interval: query.interval, timeZone: query.time_zone }),
       ),
   ),
 ];

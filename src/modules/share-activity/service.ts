@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import { isAllowed, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -20,11 +20,11 @@ import { selectDeniedContexts, selectGrantTypes, selectNames } from './store.ts'
 
 export {
   countView,
+  findRefusalReason,
   type NewShareEvent,
   prepareRevocations,
   prepareShareEvent,
   recordShareEvent,
-  refusalReason,
 } from './record.ts';
 
 /** The events of a company that a list is for. Times in milliseconds, both ends included. */
@@ -49,7 +49,7 @@ function logFilter({ from, to, ...values }: EventFilter, hidden: readonly Denied
  * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; of
  * members that are users or groups which the caller is denied; and of what such users, or service accounts, did.
  */
-async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+async function selectDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (
     [
       ['internal_user', 'user'],
@@ -57,13 +57,13 @@ async function deniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
     ] as const
   ).map(([value, kind]) => ({
     field: 'details.member_id',
-    denied: deniedEverywhere(ctx.actor, kind),
+    denied: findDeniedEverywhere(ctx.actor, kind),
     where: { field: 'details.member_type', value },
   }));
   // A download of a dashboard is of one visualization on it.
   const downloads = {
     field: 'details.visualization_id',
-    denied: deniedEverywhere(ctx.actor, 'shared_visualization'),
+    denied: findDeniedEverywhere(ctx.actor, 'shared_visualization'),
   };
   return [...(await deniedViews(ctx)), downloads, ...members];
 }
@@ -77,17 +77,17 @@ async function deniedViews(ctx: PrincipalContext): Promise<DeniedRecords[]> {
     ] as const
   ).map(([value, kind]) => ({
     field: 'actorId',
-    denied: deniedEverywhere(ctx.actor, kind),
+    denied: findDeniedEverywhere(ctx.actor, kind),
     where: { field: 'actorKind', value },
   }));
-  return [...(await deniedTargets(ctx)), ...actors];
+  return [...(await selectDeniedTargets(ctx)), ...actors];
 }
 
 /** Events about a target that the caller is denied. */
-async function deniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
+async function selectDeniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
-    dashboard: deniedEverywhere(actor, 'shared_dashboard'),
-    visualization: deniedEverywhere(actor, 'shared_visualization'),
+    dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
+    visualization: findDeniedEverywhere(actor, 'shared_visualization'),
   };
   if (Object.values(targets).every(isNothingDenied)) return [];
   const contexts = await selectDeniedContexts(db, actor.companyId, targets);
@@ -116,13 +116,14 @@ export async function listShareEvents(
   perPage: number,
 ): Promise<Page<ShareEvent>> {
   const unsharable = await requireSharing(ctx, filter);
-  return readLog(ctx, 'share', logFilter(filter, [unsharable, ...(await deniedEvents(ctx))]), page, perPage);
+  return readLog(ctx, 'share', logFilter(filter, [unsharable, ...(await selectDeniedEvents(ctx))]), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
   await requireSharing(ctx, event ?? {});
-  if (!event || !makeRecordMatcher({ values: {}, denied: await deniedEvents(ctx) })(event)) throw shareEventNotFound();
+  if (!event || !makeRecordMatcher({ values: {}, denied: await selectDeniedEvents(ctx) })(event))
+    throw shareEventNotFound();
   return event;
 }
 
@@ -130,12 +131,12 @@ export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<
  * The range of times around the one in an event's id: the id begins with the second of the event, or with its minute for events
  * recorded once a minute.
  */
-const ID_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
+const EVENT_TIME_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
 async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {
   if (!ID_PATTERN.test(id)) return undefined;
   const at = getCreatedAt(id);
-  const range = { from: at - ID_RANGE.beforeMs, to: at + ID_RANGE.behindMs, values: {} };
+  const range = { from: at - EVENT_TIME_RANGE.beforeMs, to: at + EVENT_TIME_RANGE.behindMs, values: {} };
   for await (const event of exportLog(ctx, 'share', range)) if (event.id === id) return event;
   return undefined;
 }
@@ -170,7 +171,7 @@ const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers:
  * Counts the views and executions of shares and embeds. Without `from`, of the 30 days before `to`; without `to`, until now.
  * Intervals are those of the clock of a time zone (IANA).
  */
-export async function shareAnalytics(
+export async function readShareAnalytics(
   ctx: PrincipalContext,
   filter: EventFilter,
   { interval, timeZone }: { interval: Interval; timeZone: string },
@@ -217,13 +218,13 @@ type EventSubject = { [F in 'targetType' | 'shareId' | 'shareContextId']?: Share
  * @returns the events of a share or a context that are left out: about what the caller may not share
  */
 async function requireSharing(ctx: PrincipalContext, subject: EventSubject): Promise<DeniedRecords> {
-  for (const type of await effectiveTypes(ctx, subject)) requireAction(ctx.actor, `${type}s:share`, '*');
+  for (const type of await findEffectiveTypes(ctx, subject)) requireAction(ctx.actor, `${type}s:share`, '*');
   const unsharable = TARGET_TYPES.filter((type) => !isAllowed(ctx.actor, `${type}s:share`, '*'));
   return { field: 'targetType', denied: { ...NOTHING_DENIED, ids: unsharable } };
 }
 
 /** The target types that are meant: the one named, that of the share (a dashboard), or those that the context grants. */
-async function effectiveTypes(ctx: PrincipalContext, subject: EventSubject): Promise<readonly TargetType[]> {
+async function findEffectiveTypes(ctx: PrincipalContext, subject: EventSubject): Promise<readonly TargetType[]> {
   if (subject.targetType) return [subject.targetType];
   if (subject.shareId) return ['dashboard'];
   if (!subject.shareContextId) return TARGET_TYPES;

@@ -5,7 +5,7 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { outbox } from '../../db/schema/outbox.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { byId, type Condition, exists, idList } from '../../db/statements.ts';
+import { byId, type Condition, exists, idListSql } from '../../db/statements.ts';
 import { idPrefixAt } from '../../kernel/ids.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
@@ -35,11 +35,11 @@ export const selectNames = (db: ControlDb, companyId: string, ids: { shares: str
   shares: db
     .select({ id: dashboardShares.id, name: dashboardShares.name })
     .from(dashboardShares)
-    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idList(ids.shares)))),
+    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idListSql(ids.shares)))),
   dashboards: db
     .select({ id: dashboards.id, name: dashboards.name })
     .from(dashboards)
-    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idList(ids.dashboards)))),
+    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idListSql(ids.dashboards)))),
 });
 
 /** The shares that end together: those of a dashboard, or those of a context. */

@@ -1,12 +1,18 @@
 import type { OutsiderActor } from '../../access/actors.ts';
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
-import { type MailRequest, mailedCompany, portalCodeMail, requestMail, type SendingContext } from '../mails/service.ts';
+import {
+  composePortalCodeMail,
+  type MailRequest,
+  readMailedCompany,
+  requestMail,
+  type SendingContext,
+} from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
 import { prepareShareEvent, recordShareEvent } from '../share-activity/service.ts';
 import { selectMembershipOfEmail } from '../share-contexts/service.ts';
@@ -20,7 +26,7 @@ import {
   wrongEmailedCode,
 } from '../sign-in/service.ts';
 import { insertSession, type Outsider, selectLiveOutsider, upsertOutsider } from './store.ts';
-import { type PortalTokens, portalTokens, verifyPortalToken } from './tokens.ts';
+import { issuePortalTokens, type PortalTokens, verifyPortalToken } from './tokens.ts';
 
 export type { Outsider, PortalTokens };
 
@@ -45,7 +51,7 @@ export async function mailPortalCode(
   { companyId, email }: MailRequest<'portal_code'>,
   onMember: () => void = () => {},
 ): Promise<void> {
-  const code = eightDigits();
+  const code = makeEightDigits();
   const prepared = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
   const {
     memberships: [membership],
@@ -60,7 +66,13 @@ export async function mailPortalCode(
   const [name = email] = email.split('@');
   await ctx.handOver(
     companyId,
-    portalCodeMail({ to: email, name, company: await mailedCompany(ctx, company), code, minutes: CODE_MINUTES }),
+    composePortalCodeMail({
+      to: email,
+      name,
+      company: await readMailedCompany(ctx, company),
+      code,
+      minutes: CODE_MINUTES,
+    }),
   );
 }
 
@@ -108,7 +120,7 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   });
   const { told } = await commit(ctx.db, { begun: insertSession(ctx.db, session.record), told: event.statement });
   event.send(told);
-  return { outsider, tokens: await portalTokens(ctx, outsider, session.token) };
+  return { outsider, tokens: await issuePortalTokens(ctx, outsider, session.token) };
 }
 
 /** Exchanges a refresh token for new tokens. One that was used before, and is not a retry, ends the session. */
@@ -126,16 +138,16 @@ export async function refreshPortalSession(
   if (!live) throw invalidToken();
   requireActiveCompany(live);
   if (!rotation.isDone(live)) {
-    await commitAccess(ctx, onlyPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
+    await commitAccess(ctx, affectPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
     throw invalidToken();
   }
-  return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
+  return { outsider: live.outsider, tokens: await issuePortalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<void> {
   const { companyId, id, sessionId } = ctx.actor;
-  await commitAccess(ctx, onlyPrincipals(companyId, id), {
+  await commitAccess(ctx, affectPrincipals(companyId, id), {
     ended: endSession(ctx.db, companyId, sessionId, ctx.now()),
   });
 }
@@ -170,7 +182,7 @@ function recordAttempt(
 }
 
 /** As `1234-5678`. */
-function eightDigits(): string {
+function makeEightDigits(): string {
   const digits = String(randomBelow(100_000_000)).padStart(8, '0');
   return `${digits.slice(0, 4)}-${digits.slice(4)}`;
 }

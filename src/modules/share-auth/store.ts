@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { outsiders } from '../../db/schema/share-contexts.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
-import { rotationState } from '../sessions/queries.ts';
+import { ROTATION_COLUMNS } from '../sessions/queries.ts';
 
 export type Outsider = typeof outsiders.$inferSelect;
 
@@ -32,7 +32,7 @@ export const selectLiveOutsider = (
       outsider: outsiders,
       companySlug: companies.slug,
       suspendedAt: companies.suspendedAt,
-      ...rotationState,
+      ...ROTATION_COLUMNS,
     })
     .from(sessions)
     .innerJoin(outsiders, and(eq(outsiders.id, sessions.userId), eq(outsiders.companyId, sessions.companyId)))

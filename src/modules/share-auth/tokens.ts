@@ -20,7 +20,7 @@ interface Claims {
   jti: string;
 }
 
-export async function portalTokens(
+export async function issuePortalTokens(
   ctx: Context,
   { id: sub, companyId: company_id, email }: Outsider,
   refresh: RefreshToken,

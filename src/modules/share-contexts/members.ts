@@ -9,7 +9,7 @@ import { groupNotFound } from '../groups/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
-import { contextEvent, findDeniedMembers, getContext, sharableContext } from './service.ts';
+import { findDeniedMembers, getContext, makeContextEvent, requireSharableContext } from './service.ts';
 import {
   countMembers,
   deleteMember,
@@ -45,7 +45,7 @@ export async function listMembers(
 }
 
 /** A context that shows nothing which the caller is denied, and the dashboards that it shows. */
-export async function contextToJoin(ctx: PrincipalContext, id: string) {
+export async function requireContextToJoin(ctx: PrincipalContext, id: string) {
   const context = await getContext(ctx, id);
   const dashboards = await selectGrantedDashboards(ctx.db, context);
   requireNotDenied(
@@ -61,7 +61,7 @@ export async function contextToJoin(ctx: PrincipalContext, id: string) {
 
 /** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
 export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
-  const { context, dashboards } = await contextToJoin(ctx, contextId);
+  const { context, dashboards } = await requireContextToJoin(ctx, contextId);
   const called = await readNameAndEmail(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),
@@ -73,7 +73,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
     createdAt: ctx.now(),
   };
   const result = { ...record, ...called };
-  const event = contextEvent(ctx, 'member.added', context, toDetails(result));
+  const event = makeContextEvent(ctx, 'member.added', context, toDetails(result));
   const unit = {
     added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }),
     told: event.statement,
@@ -89,11 +89,11 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
 
 /** Removes a member, who sees nothing of the context from now on. */
 export async function removeMember(ctx: PrincipalContext, contextId: string, id: string): Promise<void> {
-  const context = await sharableContext(ctx, contextId);
+  const context = await requireSharableContext(ctx, contextId);
   const [member] = await selectMember(ctx.db, context, id);
   if (!member) throw memberNotFound();
   const email = member.memberType === 'external_email' ? member.subject : null;
-  const event = contextEvent(ctx, 'member.removed', context, toDetails({ ...member, email }));
+  const event = makeContextEvent(ctx, 'member.removed', context, toDetails({ ...member, email }));
   const { removed, told } = await commit(ctx.db, {
     removed: deleteMember(ctx.db, context, id),
     told: event.statement,

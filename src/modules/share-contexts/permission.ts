@@ -21,7 +21,7 @@ export function requireSeeing(
 }
 
 /** The types of things that the caller may not share. */
-export function typesNotShared(ctx: PrincipalContext): TargetType[] {
+export function listUnshareableTypes(ctx: PrincipalContext): TargetType[] {
   requireSharingSomeType(ctx);
   return TARGET_TYPES.filter((type) => !mayShare(ctx, type));
 }

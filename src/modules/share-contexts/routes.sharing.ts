@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
 import { viewBy } from '../../http/wire.ts';
 import { description, displayName, email, slug, timestamp } from '../../kernel/fields.ts';
@@ -12,7 +12,14 @@ import { userNotFound } from '../users/failures.ts';
 import { filterPolicies, viewerAttributes } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { addMember, contextToJoin, getMemberId, listMembers, removeMember, type ShareMember } from './members.ts';
+import {
+  addMember,
+  getMemberId,
+  listMembers,
+  removeMember,
+  requireContextToJoin,
+  type ShareMember,
+} from './members.ts';
 import {
   changeContext,
   createContext,
@@ -64,9 +71,9 @@ const memberView = z
   })
   .meta({ id: 'ShareMember' });
 
-const shownMember = viewBy(memberView);
+const viewMemberRecord = viewBy(memberView);
 const viewMember = (member: ShareMember) =>
-  shownMember({
+  viewMemberRecord({
     ...member,
     memberId: getMemberId(member),
     name: member.name ?? undefined,
@@ -107,7 +114,7 @@ export const shareContextEndpoints = [
       returns: ok(listSchema(contextView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listContexts(ctx, sortedRequest(query)), viewContext),
+    async ({ ctx, query }) => list(await listContexts(ctx, toSortedRequest(query)), viewContext),
   ),
   endpoint(
     {
@@ -203,7 +210,7 @@ export const shareContextEndpoints = [
       returns: ok(listSchema(memberView)),
       fails: [shareContextNotFound],
     },
-    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, sortedRequest(query)), viewMember),
+    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, toSortedRequest(query)), viewMember),
   ),
   endpoint(
     {
@@ -215,7 +222,7 @@ export const shareContextEndpoints = [
       description: 'A user or group of the company, or the email address of an outsider.',
       body: newMember,
       attachedIdField: 'id',
-      checkBeforeReplay: (ctx, { id = '' }) => contextToJoin(ctx, id),
+      checkBeforeReplay: (ctx, { id = '' }) => requireContextToJoin(ctx, id),
       returns: created(memberView),
       fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],
     },

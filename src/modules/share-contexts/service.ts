@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
@@ -11,12 +11,12 @@ import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
 import { listInputs, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { requireSeeing, requireSharing, requireSharingSomeType, typesNotShared } from './permission.ts';
+import { listUnshareableTypes, requireSeeing, requireSharing, requireSharingSomeType } from './permission.ts';
 import {
   type ContextSearch,
-  contextDeletion,
   type Grant,
   insertContext,
+  prepareDeletion,
   readContext,
   readContexts,
   replaceGrants,
@@ -31,30 +31,30 @@ export type { ShareContext };
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
 /** The dashboards and visualizations that the caller may not see, or not share. */
-const deniedTargets = ({ actor }: PrincipalContext) => ({
-  dashboard: deniedEverywhere(actor, 'shared_dashboard'),
-  visualization: deniedEverywhere(actor, 'shared_visualization'),
+const listDeniedTargets = ({ actor }: PrincipalContext) => ({
+  dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
+  visualization: findDeniedEverywhere(actor, 'shared_visualization'),
 });
 
 /** The people and groups whom the caller may not see among members. */
 export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
-  internal_user: deniedEverywhere(actor, 'user'),
-  group: deniedEverywhere(actor, 'group'),
+  internal_user: findDeniedEverywhere(actor, 'user'),
+  group: findDeniedEverywhere(actor, 'group'),
 });
 
 /** A page of the contexts of which the caller may share everything. */
 export async function listContexts(ctx: PrincipalContext, wanted: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
     ...wanted,
-    hidden: typesNotShared(ctx),
-    denied: deniedTargets(ctx),
+    hidden: listUnshareableTypes(ctx),
+    denied: listDeniedTargets(ctx),
     deniedMembers: findDeniedMembers(ctx),
   });
 }
 
 /** A context all of which the caller may share, and is denied nothing of. */
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
-  const context = await sharableContext(ctx, id);
+  const context = await requireSharableContext(ctx, id);
   requireSeeing(ctx, context.grants);
   return context;
 }
@@ -64,7 +64,7 @@ export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareCon
   readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
 
 /** A context all of which the caller may share. Who is denied to see something of it can still take it from others. */
-export async function sharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
+export async function requireSharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await findContext(ctx, id);
   if (!context) {
     // Who may share nothing at all does not learn which contexts there are.
@@ -92,7 +92,7 @@ export async function createContext(
     createdAt: now,
     updatedAt: now,
   };
-  const event = contextEvent(ctx, 'context.created', { ...record, grants: input.grants });
+  const event = makeContextEvent(ctx, 'context.created', { ...record, grants: input.grants });
   const unit = {
     inserted: insertContext(ctx.db, record, { canChangeSlug: input.slug === undefined, dashboards }),
     told: event.statement,
@@ -115,7 +115,7 @@ export async function changeContext(
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   const next = { ...changed, updatedAt: ctx.now() };
-  const event = contextEvent(ctx, 'context.updated', context);
+  const event = makeContextEvent(ctx, 'context.updated', context);
   const unit = { updated: updateContext(ctx.db, context, next), told: event.statement };
   const { updated, told } = await commit(ctx.db, unit, SLUG_IS_UNIQUE);
   if (updated.length === 0) throw concurrentChange();
@@ -130,7 +130,7 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
   const dashboards = await validateGrants(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
   const result = { ...context, ...next, grants };
-  const event = contextEvent(ctx, 'context.grants_updated', result);
+  const event = makeContextEvent(ctx, 'context.grants_updated', result);
   const { updated, told } = await commit(ctx.db, {
     grants: replaceGrants(ctx.db, context, grants, dashboards),
     updated: updateContext(ctx.db, context, next, dashboards),
@@ -143,10 +143,10 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
 
 /** Deletes a context and revokes its shares. */
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
-  const context = await sharableContext(ctx, id);
-  const event = contextEvent(ctx, 'context.deleted', context);
+  const context = await requireSharableContext(ctx, id);
+  const event = makeContextEvent(ctx, 'context.deleted', context);
   const revocations = prepareRevocations(ctx, { shareContextId: id }, afterChange);
-  const { deleted: deletion, ...rest } = contextDeletion(ctx.db, context, ctx.now());
+  const { deleted: deletion, ...rest } = prepareDeletion(ctx.db, context, ctx.now());
   const { deleted, told, revoked } = await commit(ctx.db, {
     deleted: deletion,
     told: event.statement,
@@ -182,7 +182,7 @@ async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): 
 }
 
 /** The event of a change of a context. Its target is the one that the context shows, as far as that is of one type. */
-export function contextEvent(
+export function makeContextEvent(
   ctx: PrincipalContext,
   type: NewShareEvent['type'],
   context: Pick<ShareContext, 'id' | 'name' | 'grants'>,

@@ -8,12 +8,12 @@ import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
-import { byId, exists, insertWhen, livingById, slugOrSuffixed } from '../../db/statements.ts';
+import { containsSql, ignoreCase } from '../../db/search.ts';
+import { byId, exists, insertWhen, livingById, slugOrSuffixedSql } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
-import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
+import { areDashboardsUnchanged, type DashboardVersions } from '../dashboards/service.ts';
 
 /** A dashboard or visualization that a context shows, and the policies that narrow it. Its fields are named as in the API. */
 export interface Grant {
@@ -55,7 +55,7 @@ const selectExtraColumns = (denied: DeniedMembers) => ({
 });
 
 /** SQL condition, true for contexts that grant nothing that is denied. */
-const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
+const hasNoDeniedGrant = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
     const isGrantable = isNotDenied(shareGrants.targetId, ofType);
     return (
@@ -65,9 +65,9 @@ const grantsNothingDenied = (denied: Record<TargetType, Denials>): (SQL | undefi
     );
   });
 
-const CONTEXT_ORDER = { name: ignoreCase(shareContexts.name), created_at: shareContexts.createdAt };
+const CONTEXT_ORDER_COLUMNS = { name: ignoreCase(shareContexts.name), created_at: shareContexts.createdAt };
 
-export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER>;
+export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER_COLUMNS>;
 
 /** A page of a company's contexts, without those that show something of a type in `hidden`, or something that is denied. */
 export const readContexts = (
@@ -95,13 +95,13 @@ export const readContexts = (
       table: shareContexts,
       filter: and(
         eq(shareContexts.companyId, companyId),
-        contains([shareContexts.name], search),
+        containsSql([shareContexts.name], search),
         ...notHidden,
-        ...grantsNothingDenied(denied),
+        ...hasNoDeniedGrant(denied),
       ) as SQL,
       extra: selectExtraColumns(deniedMembers),
     },
-    { ...page, by: CONTEXT_ORDER[page.by] },
+    { ...page, by: CONTEXT_ORDER_COLUMNS[page.by] },
   );
 };
 
@@ -124,12 +124,12 @@ export const insertContext = (
   record: Row,
   { canChangeSlug, dashboards }: { canChangeSlug: boolean; dashboards: DashboardVersions },
 ) => {
-  const slug = canChangeSlug ? slugOrSuffixed(shareContexts, record) : record.slug;
+  const slug = canChangeSlug ? slugOrSuffixedSql(shareContexts, record) : record.slug;
   return insertWhen(
     db,
     shareContexts,
     { ...record, slug },
-    dashboardsUnchanged(record.companyId, dashboards),
+    areDashboardsUnchanged(record.companyId, dashboards),
   ).returning();
 };
 
@@ -151,7 +151,7 @@ export const updateContext = (
       and(
         byId(shareContexts, companyId, id),
         eq(shareContexts.version, version),
-        dashboardsUnchanged(companyId, dashboards),
+        areDashboardsUnchanged(companyId, dashboards),
       ),
     )
     .returning({ id: shareContexts.id });
@@ -167,7 +167,7 @@ export const replaceGrants = (
   dashboards: DashboardVersions = [],
 ) => {
   const { companyId, id } = context;
-  const current = and(isVersion(context), dashboardsUnchanged(companyId, dashboards));
+  const current = and(isVersion(context), areDashboardsUnchanged(companyId, dashboards));
   return [
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
     db.insert(shareGrants).select(
@@ -181,7 +181,7 @@ export const replaceGrants = (
  * Deletes a context while it is that version, and with it its members; revokes its shares. Its grants stay: its events are not
  * shown to who is denied what it granted.
  */
-export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
+export const prepareDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
   const gone = not(exists(shareContexts, byId(shareContexts, companyId, id)));
   return {
     deleted: db
@@ -212,12 +212,12 @@ const NAME = sql<string | null>`case member_type
   when 'internal_user' then (select name from ${users} where users.id = subject and users.company_id = share_members.company_id)
   when 'group' then (select name from ${groups} where groups.id = subject and groups.company_id = share_members.company_id) end`;
 
-const MEMBER_ORDER = {
+const MEMBER_ORDER_COLUMNS = {
   name: ignoreCase(sql`coalesce(${NAME}, ${EMAIL})`),
   created_at: shareMembers.createdAt,
 };
 
-export type MemberSearch = SearchRequest<keyof typeof MEMBER_ORDER>;
+export type MemberSearch = SearchRequest<keyof typeof MEMBER_ORDER_COLUMNS>;
 
 /** A page of a context's members, without people and groups that are denied. `search` is a part of the name or email. */
 export const readMembers = (
@@ -232,12 +232,12 @@ export const readMembers = (
       filter: and(
         eq(shareMembers.companyId, companyId),
         eq(shareMembers.contextId, id),
-        contains([NAME, EMAIL], search),
+        containsSql([NAME, EMAIL], search),
         ...areMembersNotDenied(denied),
       ) as SQL,
       extra: { name: NAME.as('name'), email: EMAIL.as('email') },
     },
-    { ...page, by: MEMBER_ORDER[page.by] },
+    { ...page, by: MEMBER_ORDER_COLUMNS[page.by] },
   );
 
 /** Adds a member while the context is that version and has room, and the dashboards that it shows are those versions. */
@@ -254,15 +254,15 @@ export const insertMember = (
     and(
       isVersion(context),
       sql`(select count(*) from ${shareMembers} where context_id = ${context.id}) < ${most}`,
-      dashboardsUnchanged(context.companyId, dashboards),
+      areDashboardsUnchanged(context.companyId, dashboards),
     ) as SQL,
   ).returning();
 
-const byMember = ({ companyId, id: contextId }: Row, id: string): SQL =>
+const isContextMember = ({ companyId, id: contextId }: Row, id: string): SQL =>
   and(byId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)) as SQL;
 
 export const selectMember = (db: ControlDb, context: Row, id: string) =>
-  db.select().from(shareMembers).where(byMember(context, id));
+  db.select().from(shareMembers).where(isContextMember(context, id));
 
 /** Counts all members of a context. */
 export const countMembers = (db: ControlDb, { companyId, id }: Row) =>
@@ -273,7 +273,7 @@ export const countMembers = (db: ControlDb, { companyId, id }: Row) =>
 
 /** Removes a member. */
 export const deleteMember = (db: ControlDb, context: Row, id: string) =>
-  db.delete(shareMembers).where(byMember(context, id)).returning({ id: shareMembers.id });
+  db.delete(shareMembers).where(isContextMember(context, id)).returning({ id: shareMembers.id });
 
 /** The dashboards that a context shows, with the visualizations on each. */
 export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =>

@@ -11,7 +11,7 @@ import { selectGrantsToAddress } from './store.ts';
  * The rules of a member of a context for a target it grants: its policies, those of the active shares, the member's attributes.
  * @param denied the visualizations that the member is denied
  */
-export function memberRules(
+export function makeMemberRules(
   item: SharedItem,
   grant: { filterPolicies: FilterPolicy[] },
   shares: readonly { filterPolicies: FilterPolicy[]; embedOptions: EmbedOptions }[],
@@ -30,7 +30,7 @@ export function memberRules(
  * The rules under which an address sees something: those of the context that grants it and that the address has been a member of
  * for longest; undefined if there is none.
  */
-export async function rulesOfAddress(
+export async function makeAddressRules(
   { db, actor: { companyId }, now }: CompanyContext,
   item: SharedItem,
   email: string,
@@ -41,5 +41,5 @@ export async function rulesOfAddress(
   const { contextId } = grant;
   const shares =
     item.type === 'dashboard' ? await selectActiveShares(db, { companyId, contextId, dashboardId: id }, now()) : [];
-  return memberRules(item, grant, shares, [grant]);
+  return makeMemberRules(item, grant, shares, [grant]);
 }

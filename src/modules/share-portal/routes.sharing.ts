@@ -20,14 +20,14 @@ import {
 } from '../viewing/service.ts';
 import { invalidContextId } from './failures.ts';
 import {
-  contextDashboards,
   executeInPortal,
-  ownContexts,
-  ownDashboards,
+  getPortalDashboard,
+  listContextDashboards,
+  listOwnContexts,
+  listOwnDashboards,
   type PortalDashboard,
   type PortalEntry,
-  portalDashboard,
-  portalOptions,
+  readPortalOptions,
   requireOwnCompany,
 } from './service.ts';
 
@@ -71,10 +71,10 @@ const credentials = {
   forPrograms: false,
 } as const;
 const dashboardFailures = [invalidContextId, dashboardNotFound, accessDenied];
-const own = '/api/v1/share-portal';
-const company = `${own}/{company_slug}` as const;
-const pages = pageQuery('per_page');
-const ofContext = z.object({ context_id: contextId });
+const OWN_PATH = '/api/v1/share-portal';
+const COMPANY_PATH = `${OWN_PATH}/{company_slug}` as const;
+const pagesQuery = pageQuery('per_page');
+const contextQuery = z.object({ context_id: contextId });
 const execution = executeBody.extend({ context_id: contextId });
 
 /** The routes of the portal. Every route exists by the dashboard's id, and by the slugs of company and dashboard. */
@@ -83,104 +83,104 @@ export const sharePortalEndpoints = [
     {
       ...credentials,
       method: 'get',
-      path: `${own}/contexts`,
+      path: `${OWN_PATH}/contexts`,
       operationId: 'listPortalContexts',
       summary: "List the caller's portal contexts",
       description: 'Contexts that the caller is a member of. Newest first.',
-      query: pages,
+      query: pagesQuery,
       returns: ok(listSchema(entryView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await ownContexts(ctx, pageRequest(query)), viewEntry),
+    async ({ ctx, query }) => list(await listOwnContexts(ctx, pageRequest(query)), viewEntry),
   ),
   endpoint(
     {
       ...credentials,
       method: 'get',
-      path: `${company}/contexts`,
+      path: `${COMPANY_PATH}/contexts`,
       operationId: 'listPortalContextsBySlug',
       summary: "List the caller's portal contexts by company slug",
       description:
         'As GET /api/v1/share-portal/contexts, for addresses that name the company. Only that of the caller is found.',
-      query: pages,
+      query: pagesQuery,
       returns: ok(listSchema(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      return list(await ownContexts(ctx, pageRequest(query)), viewEntry);
+      return list(await listOwnContexts(ctx, pageRequest(query)), viewEntry);
     },
   ),
   endpoint(
     {
       ...credentials,
       method: 'get',
-      path: `${own}/dashboards`,
+      path: `${OWN_PATH}/dashboards`,
       operationId: 'listPortalContextDashboards',
       summary: 'List the dashboards of a portal context',
       description: 'What the context `context_id` shows its members, of whom the caller must be one.',
-      query: pages.extend({ context_id: contextId }),
+      query: pagesQuery.extend({ context_id: contextId }),
       returns: ok(listSchema(entryView)),
       fails: [invalidContextId],
     },
-    async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, pageRequest(query)), viewEntry),
+    async ({ ctx, query }) => list(await listContextDashboards(ctx, query.context_id, pageRequest(query)), viewEntry),
   ),
   endpoint(
     {
       ...credentials,
       method: 'get',
-      path: `${company}/dashboards`,
+      path: `${COMPANY_PATH}/dashboards`,
       operationId: 'listPortalDashboards',
       summary: "List the caller's portal dashboards",
       description: 'A dashboard that several contexts show is listed once for each.',
-      query: pages,
+      query: pagesQuery,
       returns: ok(listSchema(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      return list(await ownDashboards(ctx, pageRequest(query)), viewEntry);
+      return list(await listOwnDashboards(ctx, pageRequest(query)), viewEntry);
     },
   ),
   endpoint(
     {
       ...credentials,
       method: 'get',
-      path: `${own}/dashboards/{id}`,
+      path: `${OWN_PATH}/dashboards/{id}`,
       operationId: 'getPortalDashboard',
       summary: 'Get a portal dashboard',
       description:
         'All that is needed to draw it, besides the results: layout, charts, and the filters that the context leaves open.',
-      query: ofContext,
+      query: contextQuery,
       returns: ok(dashboardView),
       fails: [...dashboardFailures],
     },
     async ({ ctx, params, query }) =>
-      viewDashboard(await portalDashboard(ctx, { contextId: query.context_id, dashboard: { id: params.id } })),
+      viewDashboard(await getPortalDashboard(ctx, { contextId: query.context_id, dashboard: { id: params.id } })),
   ),
   endpoint(
     {
       ...credentials,
       method: 'get',
-      path: `${company}/dashboards/{dashboard_slug}`,
+      path: `${COMPANY_PATH}/dashboards/{dashboard_slug}`,
       operationId: 'getPortalDashboardBySlug',
       summary: 'Get a portal dashboard by slug',
       description: 'As by id, for addresses that people read: the company and the dashboard by their slugs.',
-      query: ofContext,
+      query: contextQuery,
       returns: ok(dashboardView),
       fails: [companyNotFound, ...dashboardFailures],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
       const dashboard = { slug: params.dashboard_slug };
-      return viewDashboard(await portalDashboard(ctx, { contextId: query.context_id, dashboard }));
+      return viewDashboard(await getPortalDashboard(ctx, { contextId: query.context_id, dashboard }));
     },
   ),
   endpoint(
     {
       ...credentials,
       method: 'get',
-      path: `${own}/dashboards/{id}/filters/{filter_slug}/options`,
+      path: `${OWN_PATH}/dashboards/{id}/filters/{filter_slug}/options`,
       operationId: 'listPortalFilterOptions',
       summary: 'List the options of a filter of a portal dashboard',
       description: 'Of a `select` or `multi_select`, only the values that the caller’s context lets them choose.',
@@ -189,7 +189,7 @@ export const sharePortalEndpoints = [
       fails: [...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) =>
-      portalOptions(
+      readPortalOptions(
         ctx,
         { contextId: query.context_id, dashboard: { id: params.id } },
         params.filter_slug,
@@ -200,7 +200,7 @@ export const sharePortalEndpoints = [
     {
       ...credentials,
       method: 'get',
-      path: `${company}/dashboards/{dashboard_slug}/filters/{filter_slug}/options`,
+      path: `${COMPANY_PATH}/dashboards/{dashboard_slug}/filters/{filter_slug}/options`,
       operationId: 'listPortalFilterOptionsBySlug',
       summary: 'List the options of a filter of a portal dashboard by slug',
       description:
@@ -212,14 +212,14 @@ export const sharePortalEndpoints = [
     ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
       const request = { contextId: query.context_id, dashboard: { slug: params.dashboard_slug } };
-      return portalOptions(ctx, request, params.filter_slug, query.search);
+      return readPortalOptions(ctx, request, params.filter_slug, query.search);
     },
   ),
   endpoint(
     {
       ...credentials,
       method: 'post',
-      path: `${own}/dashboards/{id}/execute`,
+      path: `${OWN_PATH}/dashboards/{id}/execute`,
       operationId: 'executePortalDashboard',
       summary: 'Execute a portal dashboard',
       description: `Runs the dashboard with values for the filters that the caller’s context leaves open. ${EXECUTION}`,
@@ -240,7 +240,7 @@ export const sharePortalEndpoints = [
     {
       ...credentials,
       method: 'post',
-      path: `${company}/dashboards/{dashboard_slug}/execute`,
+      path: `${COMPANY_PATH}/dashboards/{dashboard_slug}/execute`,
       operationId: 'executePortalDashboardBySlug',
       summary: 'Execute a portal dashboard by slug',
       description: `As by id, for addresses that name the company and the dashboard by their slugs. ${EXECUTION}`,

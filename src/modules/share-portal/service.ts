@@ -5,7 +5,7 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
-import { countView, recordShareEvent, refusalReason } from '../share-activity/service.ts';
+import { countView, findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import { selectActiveShares } from '../shares/service.ts';
 import {
   dashboardReads,
@@ -17,19 +17,19 @@ import {
 } from '../viewing/service.ts';
 import { type AccessFailures, findAccessFailures, requireNotDenied } from '../visualizations/service.ts';
 import { invalidContextId } from './failures.ts';
-import { memberRules } from './member-rules.ts';
+import { makeMemberRules } from './member-rules.ts';
 import {
-  dashboardOfSlug,
   type PortalActor,
   type PortalEntry,
   readOwnContexts,
   readOwnDashboards,
+  selectDashboardIdBySlug,
   selectGrant,
   selectOwnAttributes,
   selectOwnContext,
 } from './store.ts';
 
-export { rulesOfAddress } from './member-rules.ts';
+export { makeAddressRules } from './member-rules.ts';
 export type { PortalEntry };
 
 type PortalContext = Context<PortalActor>;
@@ -40,15 +40,15 @@ export function requireOwnCompany({ actor }: PortalContext, slug: string): void 
 }
 
 /** A page of the contexts of which the caller is a member. */
-export const ownContexts = (ctx: PortalContext, pageRequest: PageRequest) =>
+export const listOwnContexts = (ctx: PortalContext, pageRequest: PageRequest) =>
   readOwnContexts(ctx.db, ctx.actor, pageRequest);
 
 /** A page of the dashboards of all contexts of the caller. */
-export const ownDashboards = (ctx: PortalContext, pageRequest: PageRequest) =>
+export const listOwnDashboards = (ctx: PortalContext, pageRequest: PageRequest) =>
   readOwnDashboards(ctx.db, ctx.actor, pageRequest);
 
 /** A page of the dashboards of one context. */
-export async function contextDashboards(ctx: PortalContext, contextId: unknown, pageRequest: PageRequest) {
+export async function listContextDashboards(ctx: PortalContext, contextId: unknown, pageRequest: PageRequest) {
   const id = parseContextId(contextId);
   const [context] = await selectOwnContext(ctx, id);
   if (!context) throw invalidContextId();
@@ -72,14 +72,14 @@ export interface PortalDashboard {
   shareIds: string[];
 }
 
-export async function portalDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
+export async function getPortalDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const dashboard = await openDashboard(ctx, request);
   recordEvent(ctx, 'share.resolved', dashboard);
   countViews(ctx, dashboard, 0);
   return dashboard;
 }
 
-export async function portalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
+export async function readPortalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
   const dashboard = await openDashboard(ctx, request);
   return recordRefusals(ctx, dashboard, () => listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search));
 }
@@ -119,7 +119,7 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   const contextId = parseContextId(request.contextId);
   const dashboardId =
     'slug' in request.dashboard
-      ? dashboardOfSlug(companyId, request.dashboard.slug)
+      ? selectDashboardIdBySlug(companyId, request.dashboard.slug)
       : ID_PATTERN.test(request.dashboard.id)
         ? request.dashboard.id
         : '';
@@ -147,7 +147,7 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   return {
     contextId,
     item,
-    rules: memberRules(item, grant, shares, own, denied),
+    rules: makeMemberRules(item, grant, shares, own, denied),
     denied,
     shareIds: shares.map(({ id }) => id),
   };
@@ -163,7 +163,7 @@ async function recordRefusals<T>(ctx: PortalContext, dashboard: PortalDashboard,
   try {
     return await work();
   } catch (error) {
-    const reason = refusalReason(error);
+    const reason = findRefusalReason(error);
     if (reason !== undefined) recordEvent(ctx, 'share.denied', dashboard, { reason });
     throw error;
   }

@@ -1,6 +1,6 @@
 import { and, count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import { getCallerSubject, isBindingOfPrincipal } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
@@ -75,7 +75,7 @@ export async function readOwnDashboards(
     eq(shareGrants.targetType, 'dashboard'),
     contextId === undefined ? undefined : eq(shareGrants.contextId, contextId),
     isMember(actor, sql`share_grants.context_id`),
-    isNotDenied(shareGrants.targetId, deniedInLists(actor, 'dashboard')),
+    isNotDenied(shareGrants.targetId, findDeniedInLists(actor, 'dashboard')),
   );
   const { id, name, slug, description } = dashboards;
   const { counted, records } = await readTogether(db, {
@@ -158,5 +158,5 @@ export const selectGrantsToAddress = (
     .limit(1);
 
 /** A subquery for a dashboard's id by its slug, for reads in the same batch. */
-export const dashboardOfSlug = (companyId: string, slug: string): SQL =>
+export const selectDashboardIdBySlug = (companyId: string, slug: string): SQL =>
   sql`(select dashboards.id from ${dashboards} where dashboards.company_id = ${companyId} and dashboards.slug = ${slug})`;

@@ -20,7 +20,7 @@ import {
   viewSharedItem,
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
-import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
+import { executeShare, readShareOptions, resolveShare, type ShareViewer } from './token.ts';
 
 const endpoint = endpointFor<Principal, ShareViewer>();
 const access = { token: 'share' } as const;
@@ -80,7 +80,7 @@ export const publicShareEndpoints = [
       returns: ok(optionsView),
       fails: [...tokenFailures, signInNeeded, ...optionFailures],
     },
-    ({ ctx, params, query }) => shareOptions(ctx, params.filter_slug, query.search),
+    ({ ctx, params, query }) => readShareOptions(ctx, params.filter_slug, query.search),
   ),
   endpoint(
     {

@@ -1,6 +1,6 @@
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { shareContextNotFound } from '../share-contexts/failures.ts';
@@ -9,17 +9,17 @@ import { shareNotFound, shareRevoked } from './failures.ts';
 import {
   changeShare,
   createShare,
-  embedCandidates,
-  filterCandidates,
   getShare,
   listDashboardShares,
+  listEmbedCandidates,
+  listFilterCandidates,
   listShares,
   requireDashboardToShare,
   revokeShare,
 } from './service.ts';
 import { newShare, shareChanges, shareView, viewShare } from './views.ts';
 
-const decided = {
+const DECIDED_BY_DASHBOARD = {
   decidedBy: 'dashboards:share, of the dashboard that is shared',
   anyOf: ['dashboards:share'],
 } as const;
@@ -41,7 +41,7 @@ export const shareEndpoints = [
       fails: [dashboardNotFound],
     },
     async ({ ctx, params, query }) =>
-      list(await listDashboardShares(ctx, params.id, sortedRequest(query)), (share) => viewShare(ctx, share)),
+      list(await listDashboardShares(ctx, params.id, toSortedRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {
@@ -73,13 +73,13 @@ export const shareEndpoints = [
       returns: ok(listSchema(shareView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listShares(ctx, sortedRequest(query)), (share) => viewShare(ctx, share)),
+    async ({ ctx, query }) => list(await listShares(ctx, toSortedRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {
       method: 'get',
       path: '/api/v1/dashboard-shares/{shareId}',
-      access: decided,
+      access: DECIDED_BY_DASHBOARD,
       operationId: 'getShare',
       summary: 'Get a share',
       description: 'Also when it is revoked or expired.',
@@ -93,7 +93,7 @@ export const shareEndpoints = [
     {
       method: 'put',
       path: '/api/v1/dashboard-shares/{shareId}',
-      access: decided,
+      access: DECIDED_BY_DASHBOARD,
       operationId: 'updateShare',
       summary: 'Update a share',
       description:
@@ -108,7 +108,7 @@ export const shareEndpoints = [
     {
       method: 'delete',
       path: '/api/v1/dashboard-shares/{shareId}',
-      access: decided,
+      access: DECIDED_BY_DASHBOARD,
       operationId: 'revokeShare',
       summary: 'Revoke a share',
       description: 'Its token stops working with the next request. The share stays in lists.',
@@ -129,7 +129,7 @@ export const shareEndpoints = [
       returns: ok(candidatesView),
       fails: [dashboardNotFound],
     },
-    async ({ ctx, params }) => ({ records: await filterCandidates(ctx, params.id) }),
+    async ({ ctx, params }) => ({ records: await listFilterCandidates(ctx, params.id) }),
   ),
   endpoint(
     {
@@ -142,6 +142,6 @@ export const shareEndpoints = [
       returns: ok(candidatesView),
       fails: [dashboardNotFound],
     },
-    async ({ ctx, params }) => ({ records: await embedCandidates(ctx, params.id) }),
+    async ({ ctx, params }) => ({ records: await listEmbedCandidates(ctx, params.id) }),
   ),
 ];

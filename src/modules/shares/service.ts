@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -81,9 +81,9 @@ async function loadShares(
   ctx: PrincipalContext,
   wanted: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
-  const denied = deniedEverywhere(ctx.actor, 'shared_dashboard');
+  const denied = findDeniedEverywhere(ctx.actor, 'shared_dashboard');
   const page = await readShares(ctx.db, ctx.actor.companyId, { ...wanted, denied });
-  return { ...page, records: await withViews(ctx, page.records) };
+  return { ...page, records: await addViews(ctx, page.records) };
 }
 
 /** Shares a dashboard and the visualizations on it. The token is returned only here. */
@@ -99,7 +99,7 @@ export function createShare(
  * Creates a token of the company's id, by which the place of the share's data is found, and a secret. Only the digest of the
  * whole token is stored.
  */
-const newShareToken = (companyId: string): string => `${companyId}-${newSecretToken()}`;
+const makeShareToken = (companyId: string): string => `${companyId}-${newSecretToken()}`;
 
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
@@ -117,7 +117,7 @@ export async function requireDashboardToShare(
 async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms: NewShare) {
   const item = await requireDashboardToShare(ctx, dashboardId);
   validateTerms(ctx, item, terms);
-  const token = newShareToken(ctx.actor.companyId);
+  const token = makeShareToken(ctx.actor.companyId);
   const now = ctx.now();
   const share: DashboardShare = {
     id: ctx.newId(),
@@ -136,7 +136,7 @@ async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms:
     revokedAt: null,
     dashboardExists: true,
   };
-  const event = shareEvent(ctx, 'share.created', share, { share_type: share.shareType });
+  const event = makeShareEvent(ctx, 'share.created', share, { share_type: share.shareType });
   const { made, told } = await commit(ctx.db, {
     made: insertShare(ctx.db, share, item.dashboard.version),
     told: event.statement,
@@ -165,7 +165,7 @@ export async function changeShare(
 ): Promise<ShareWithViews> {
   const { name: _name, ...more } = changes;
   const stored = await retryOnConcurrentChange(async () => {
-    const share = await visibleShare(ctx, id);
+    const share = await requireVisibleShare(ctx, id);
     if (share.revokedAt !== null) throw shareRevoked();
     const item = (await loadSharedItem(ctx, 'dashboard', share.dashboardId)) as SharedItem & { type: 'dashboard' };
     // A new name shows nobody more.
@@ -178,7 +178,7 @@ export async function changeShare(
       ...(embedOptions && { embedOptions: { ...share.embedOptions, ...embedOptions } }),
       updatedAt: ctx.now(),
     };
-    const event = shareEvent(ctx, 'share.updated', { ...share, ...set });
+    const event = makeShareEvent(ctx, 'share.updated', { ...share, ...set });
     const { updated, told } = await commit(ctx.db, {
       updated: updateShare(ctx.db, share, set, shows ? [item.dashboard] : []),
       told: event.statement,
@@ -190,13 +190,13 @@ export async function changeShare(
     if (contextId !== null && !(await findContext(ctx, contextId))) throw shareContextNotFound();
     return undefined;
   });
-  const [result] = await withViews(ctx, [stored]);
+  const [result] = await addViews(ctx, [stored]);
   return result as ShareWithViews;
 }
 
 /** A share, whatever its state. */
 export async function getShare(ctx: PrincipalContext, id: string): Promise<ShareWithViews> {
-  const [share] = await withViews(ctx, [await visibleShare(ctx, id)]);
+  const [share] = await addViews(ctx, [await requireVisibleShare(ctx, id)]);
   return share as ShareWithViews;
 }
 
@@ -204,7 +204,7 @@ export async function getShare(ctx: PrincipalContext, id: string): Promise<Share
 export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
   const share = await requireSharableShare(ctx, id);
   // The deletion of its dashboard has recorded it.
-  const event = shareEvent(ctx, 'share.revoked', share, {}, hasDashboard(share));
+  const event = makeShareEvent(ctx, 'share.revoked', share, {}, hasDashboard(share));
   const { recorded } = await commit(ctx.db, {
     revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()),
     recorded: event.statement,
@@ -221,7 +221,7 @@ async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<
 }
 
 /** As `requireSharableShare`, but rejects a share of a dashboard that the caller is denied: such a share can only be revoked. */
-async function visibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
+async function requireVisibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await requireSharableShare(ctx, id);
   requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);
   return share;
@@ -239,7 +239,7 @@ function validateTerms(ctx: PrincipalContext, item: SharedItem, terms: Partial<S
   if (problems.length > 0) throw invalid(problems);
 }
 
-async function withViews(ctx: PrincipalContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
+async function addViews(ctx: PrincipalContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
   const ids = shares.map(({ id }) => id);
   const views = await readViews(ctx, ids);
   return shares.map((share) => ({
@@ -249,7 +249,7 @@ async function withViews(ctx: PrincipalContext, shares: readonly DashboardShare[
   }));
 }
 
-const shareEvent = (
+const makeShareEvent = (
   ctx: PrincipalContext,
   type: 'share.created' | 'share.updated' | 'share.revoked',
   share: Pick<DashboardShare, 'id' | 'name' | 'dashboardId' | 'shareContextId'>,
@@ -269,14 +269,14 @@ const shareEvent = (
   );
 
 /** The filters that a policy may be about. */
-export const filterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
-  candidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
+export const listFilterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
+  listCandidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
 
 /** The filters and parameters that an embed may fix or allow: not those that an attribute of the viewer decides. */
-export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
-  candidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
+export const listEmbedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
+  listCandidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
 
-async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
+async function listCandidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
   const denied = findAccessFailures(

@@ -6,10 +6,10 @@ import { companies } from '../../db/schema/companies.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
+import { containsSql, ignoreCase } from '../../db/search.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
-import { type DashboardVersions, dashboardsUnchanged } from '../dashboards/service.ts';
+import { areDashboardsUnchanged, type DashboardVersions } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
 
@@ -27,9 +27,9 @@ export const hasDashboard = ({ companyId, dashboardId }: Pick<Row, 'companyId' |
 
 const EXTRA_COLUMNS = { dashboardExists: DASHBOARD_EXISTS };
 
-const ORDER = { name: ignoreCase(dashboardShares.name), created_at: dashboardShares.createdAt };
+const ORDER_COLUMNS = { name: ignoreCase(dashboardShares.name), created_at: dashboardShares.createdAt };
 
-export type ShareSearch = SearchRequest<keyof typeof ORDER>;
+export type ShareSearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
 /** A page of a company's shares, or of those of one dashboard, without those of dashboards that are denied. */
 export const readShares = (
@@ -40,10 +40,14 @@ export const readShares = (
   const filter = and(
     eq(dashboardShares.companyId, companyId),
     dashboardId === undefined ? undefined : eq(dashboardShares.dashboardId, dashboardId),
-    contains([dashboardShares.name], search),
+    containsSql([dashboardShares.name], search),
     isNotDenied(dashboardShares.dashboardId, denied),
   ) as SQL;
-  return readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, { ...page, by: ORDER[page.by] });
+  return readPage(
+    db,
+    { table: dashboardShares, filter, extra: EXTRA_COLUMNS },
+    { ...page, by: ORDER_COLUMNS[page.by] },
+  );
 };
 
 /** Reads a share; undefined for none. */
@@ -61,8 +65,8 @@ export const insertShare = (db: ControlDb, record: Row, version: number) =>
     dashboardShares,
     record,
     and(
-      dashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),
-      record.shareContextId === null ? undefined : contextExists(record.companyId, record.shareContextId),
+      areDashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),
+      record.shareContextId === null ? undefined : hasContext(record.companyId, record.shareContextId),
     ) as SQL,
   ).returning({ id: dashboardShares.id });
 
@@ -84,13 +88,13 @@ export const updateShare = (
         byId(dashboardShares, before.companyId, before.id),
         isNull(dashboardShares.revokedAt),
         set.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
-        set.shareContextId == null ? undefined : contextExists(before.companyId, set.shareContextId),
-        dashboardsUnchanged(before.companyId, dashboards),
+        set.shareContextId == null ? undefined : hasContext(before.companyId, set.shareContextId),
+        areDashboardsUnchanged(before.companyId, dashboards),
       ),
     )
     .returning();
 
-const contextExists = (companyId: string, id: string): SQL => exists(shareContexts, byId(shareContexts, companyId, id));
+const hasContext = (companyId: string, id: string): SQL => exists(shareContexts, byId(shareContexts, companyId, id));
 
 /** Revokes a share, once. */
 export const updateToRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
@@ -116,9 +120,9 @@ export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
     .where(eq(dashboardShares.tokenDigest, tokenDigest));
 
 /** The company and the dashboard of a token's share, for reads in the same batch. */
-export const companyOfToken = (tokenDigest: string): SQL =>
+export const selectCompanyIdOfToken = (tokenDigest: string): SQL =>
   sql`(select company_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
-export const dashboardOfToken = (tokenDigest: string): SQL =>
+export const selectDashboardIdOfToken = (tokenDigest: string): SQL =>
   sql`(select dashboard_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 
 /** The shares that narrow the data of a dashboard for members of a context. The dashboard's id may be a subquery. */

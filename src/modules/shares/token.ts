@@ -8,7 +8,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { type Brand, viewPageBranding } from '../companies/service.ts';
-import { recordShareEvent, refusalReason } from '../share-activity/service.ts';
+import { findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
   type ExecutionQuery,
@@ -21,7 +21,7 @@ import {
   sharedDashboard,
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
-import { companyOfToken, dashboardOfToken, selectShareOfToken } from './store.ts';
+import { selectCompanyIdOfToken, selectDashboardIdOfToken, selectShareOfToken } from './store.ts';
 
 /** The data behind the token of a share. */
 export interface OpenedShare {
@@ -35,21 +35,21 @@ export interface OpenedShare {
 export type ShareViewer = ViewerActor<OpenedShare>;
 
 /**
- * The forms of a share token: that of `newShareToken`, and the former one without the company's id. Other texts are not looked
+ * The forms of a share token: that of `makeShareToken`, and the former one without the company's id. Other texts are not looked
  * up.
  */
-const TOKEN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
+const SHARE_TOKEN_PATTERN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
 /** Opens the token of a share, in one batch. */
 export const openShareToken: OpenToken = async (ctx, token, count): Promise<ShareViewer> => {
-  if (!TOKEN.test(token)) throw invalidToken();
+  if (!SHARE_TOKEN_PATTERN.test(token)) throw invalidToken();
   const digest = await sha256Hex(token);
   const {
     share: [found],
     dashboard,
   } = await readTogether(ctx.db, {
     share: selectShareOfToken(ctx.db, digest),
-    dashboard: dashboardReads(ctx.db, companyOfToken(digest), dashboardOfToken(digest)),
+    dashboard: dashboardReads(ctx.db, selectCompanyIdOfToken(digest), selectDashboardIdOfToken(digest)),
   });
   if (!found) throw invalidToken();
   const { share, companySlug, name, branding, logo } = found;
@@ -79,7 +79,7 @@ export function resolveShare(ctx: Context<ShareViewer>) {
   return { requiresAuth: false as const, branding, share, item, rules: makeShareRules(ctx.actor.opened) };
 }
 
-export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
+export const readShareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
   runForViewer(ctx, ({ item }, rules) => listFilterOptions(ctx, item, rules, slug, search));
 
 /** Executes the dashboard, which counts as a view, or downloads the result of a visualization on it. */
@@ -100,7 +100,7 @@ export async function readSharePage(
   ctx: Context,
   token: string,
 ): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {
-  if (!TOKEN.test(token)) return { frames: [] };
+  if (!SHARE_TOKEN_PATTERN.test(token)) return { frames: [] };
   const [found] = await selectShareOfToken(ctx.db, await sha256Hex(token));
   if (!found || found.share.revokedAt !== null || found.suspendedAt !== null) return { frames: [] };
   const { companyId: id, shareType, embedOptions } = found.share;
@@ -132,7 +132,7 @@ async function runForViewer<T>(
 
 /** Records that a viewer was denied something, and returns the error to throw. */
 function recordRefusal(ctx: Context, share: OpenedShare['share'], error: unknown): unknown {
-  const reason = refusalReason(error);
+  const reason = findRefusalReason(error);
   if (reason !== undefined) {
     recordEvent(ctx, 'share.denied', share, { reason }, invalidToken.matches(error) ? share.id : undefined);
   }

@@ -2,7 +2,13 @@ import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
 import { findCompanyBySlug, getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
-import { type MailRequest, mailedCompany, requestMail, type SendingContext, signInCodeMail } from '../mails/service.ts';
+import {
+  composeSignInCodeMail,
+  type MailRequest,
+  readMailedCompany,
+  requestMail,
+  type SendingContext,
+} from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireOtherThanSso, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
@@ -30,10 +36,10 @@ export async function mailCode(ctx: SendingContext, { companyId, email }: MailRe
   if (!user?.isActive || !company || company.suspendedAt !== null) return;
   await ctx.handOver(
     companyId,
-    signInCodeMail({
+    composeSignInCodeMail({
       to: email,
       name: user.name,
-      company: await mailedCompany(ctx, company),
+      company: await readMailedCompany(ctx, company),
       code,
       minutes: CODE_MINUTES,
     }),

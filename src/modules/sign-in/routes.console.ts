@@ -4,7 +4,7 @@ import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { email, givenToken } from '../../kernel/fields.ts';
-import { companyExists, companyNotFound } from '../companies/service.ts';
+import { companyNotFound, hasCompany } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
 import { signInFailures, ssoRequired, tooManyAttempts, wrongCredentials } from './failures.ts';
 import { companySlug } from './fields.ts';
@@ -27,7 +27,7 @@ export const signInEndpoints = [
       returns: ok(z.object({ exists: z.boolean() })),
       fails: [],
     },
-    async ({ ctx, query }) => ({ exists: await companyExists(ctx, query.slug) }),
+    async ({ ctx, query }) => ({ exists: await hasCompany(ctx, query.slug) }),
   ),
   endpoint(
     {

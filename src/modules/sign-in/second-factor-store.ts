@@ -4,7 +4,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { passkeys } from '../../db/schema/passkeys.ts';
 import { backupCodes, pendingSecondFactors, secondFactors, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { afterChange, byId, exists, idList, insertWhen } from '../../db/statements.ts';
+import { afterChange, byId, exists, idListSql, insertWhen } from '../../db/statements.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
 type User = typeof users.$inferSelect;
@@ -83,7 +83,7 @@ export const countBackupCodes = (db: ControlDb, companyId: string, userId: strin
 
 /** Deletes the backup codes of a factor that are not of this set, if the set is stored. */
 export const deleteOtherBackupCodes = (db: ControlDb, factor: SecondFactor, { digests }: StoredCodes) => {
-  const isNew = inArray(backupCodes.digest, idList(digests));
+  const isNew = inArray(backupCodes.digest, idListSql(digests));
   const isSetStored = exists(backupCodes, byFactor(factor), isNew);
   return db.delete(backupCodes).where(and(byFactor(factor), not(isNew), isSetStored));
 };

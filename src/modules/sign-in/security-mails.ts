@@ -1,13 +1,13 @@
 import type { Context } from '../../context.ts';
 import { afterChange } from '../../db/statements.ts';
 import {
+  composeSecurityMail,
   type MailRequest,
-  mailedCompany,
   prepareMailAfterChange,
+  readMailedCompany,
   readRecipient,
   type SecurityChange,
   type SendingContext,
-  securityMail,
 } from '../mails/service.ts';
 import { endUserSessions } from '../sessions/queries.ts';
 import type { User } from '../users/service.ts';
@@ -26,8 +26,8 @@ export async function mailSecurityChange(
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user?.isActive || !company) return;
-  const mailed = await mailedCompany(ctx, company);
-  await ctx.handOver(companyId, securityMail(kind, { to: email, name: user.name, company: mailed }));
+  const mailed = await readMailedCompany(ctx, company);
+  await ctx.handOver(companyId, composeSecurityMail(kind, { to: email, name: user.name, company: mailed }));
 }
 
 /**

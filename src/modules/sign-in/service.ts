@@ -3,7 +3,7 @@ import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { KnownPrincipal, PresentedCredential } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
-import { accessReads, accessSources } from '../../access/sources.ts';
+import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -111,7 +111,7 @@ async function readSession(
     access,
   } = await readTogether(ctx.db, {
     session: selectLiveSession(ctx.db, key, ctx.now()),
-    access: accessReads(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
+    access: selectAccess(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
   });
   if (!live) throw invalidToken();
   requireActiveCompany(live);
@@ -126,7 +126,7 @@ async function readSession(
       name: user.name,
       isOwner: user.isOwner,
       sessionId: key.sessionId,
-      access: compileAccess(accessSources(user.companyId, user.isOwner, access)),
+      access: compileAccess(toAccessSources(user.companyId, user.isOwner, access)),
     },
     expiresAt,
     proof: {

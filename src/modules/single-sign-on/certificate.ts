@@ -9,7 +9,7 @@ const MIN_MODULUS_BITS = 2048;
  * The problem of a provider's certificate (PEM), or null. Its dates are ignored: providers let the certificates in their metadata
  * expire, and replace them when the key changes.
  */
-export function certificateProblem(pem: string): string | null {
+export function findCertificateProblem(pem: string): string | null {
   if (!ONE_CERTIFICATE.test(pem)) return 'must be one certificate in PEM form';
   try {
     const { publicKey } = new X509Certificate(pem);

@@ -7,9 +7,9 @@ import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher
 import { trustProblem } from '../../platform/openid.ts';
 import { type Company, getActiveCompanyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
-import { certificateProblem } from './certificate.ts';
+import { findCertificateProblem } from './certificate.ts';
 import { ssoNotConfigured } from './failures.ts';
-import { oidcProtocol } from './oidc.ts';
+import { createOidcProtocol } from './oidc.ts';
 import type { Protocol } from './protocol.ts';
 import {
   type Configuration,
@@ -36,7 +36,7 @@ export interface ConfigurationInput {
 }
 
 /** Our side of a company's single sign-on, as the provider knows it. */
-export const serviceProvider = (ctx: Context, companySlug: string) => ({
+export const makeServiceProvider = (ctx: Context, companySlug: string) => ({
   entityId: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/metadata`,
   callbackUrl: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/callback`,
 });
@@ -70,7 +70,7 @@ async function storeConfiguration(
 ): Promise<Configuration | undefined> {
   const { companyId } = ctx.actor;
   const problems = findProblems(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
-  const clientSecret = await secretFor(ctx, input);
+  const clientSecret = await chooseSecret(ctx, input);
   if (input.provider.type === 'oidc' && clientSecret === null) {
     problems.push({ field: 'client_secret', message: 'is needed for a new issuer or client_id' });
   }
@@ -106,26 +106,27 @@ export async function removeConfiguration(ctx: PrincipalContext): Promise<void> 
 /** The protocol of a company's provider. */
 export async function openProtocol(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
-  const ours = serviceProvider(ctx, company.slug);
-  if (provider.type === 'saml') return (await saml()).samlProtocol({ ...provider, ...ours, now: () => ctx.now() });
+  const ours = makeServiceProvider(ctx, company.slug);
+  if (provider.type === 'saml')
+    return (await loadSaml()).createSamlProtocol({ ...provider, ...ours, now: () => ctx.now() });
   if (clientSecret === null) throw new Error('An OpenID Connect configuration has no client secret.');
-  return oidcProtocol({
+  return createOidcProtocol({
     ...provider,
-    clientSecret: await decrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, secretContext(company.id)),
+    clientSecret: await decrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, makeSecretContext(company.id)),
     callbackUrl: ours.callbackUrl,
     allowPrivate: ctx.config.ALLOW_PRIVATE_ISSUERS,
   });
 }
 
 /** The encrypted client secret that the new configuration gets, or null when there is none. */
-async function secretFor(
+async function chooseSecret(
   ctx: PrincipalContext,
   { provider, clientSecret }: ConfigurationInput,
 ): Promise<string | null> {
   const { companyId } = ctx.actor;
   if (provider.type === 'saml') return null;
   if (clientSecret !== undefined) {
-    return encrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, secretContext(companyId));
+    return encrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, makeSecretContext(companyId));
   }
   const [known] = await selectConfiguration(ctx.db, companyId);
   // Not for another issuer or client: a new configuration must not send the old secret elsewhere.
@@ -137,14 +138,14 @@ async function secretFor(
 }
 
 /** Configurations that one scheduled run encrypts again. */
-const BATCH = 500;
+const REENCRYPTION_BATCH_SIZE = 500;
 
 /** Encrypts client secrets under the newest key. For the scheduled run. @returns how many */
 export async function reencryptClientSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await selectConfigurationsUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
+  const outdated = await selectConfigurationsUnderOlderKey(ctx.db, newestPrefix(keys), REENCRYPTION_BATCH_SIZE);
   const secrets = await Promise.all(
-    outdated.map(({ companyId, clientSecret }) => reencrypt(keys, clientSecret, secretContext(companyId))),
+    outdated.map(({ companyId, clientSecret }) => reencrypt(keys, clientSecret, makeSecretContext(companyId))),
   );
   const replaced = outdated.map((old, index) => replaceClientSecret(ctx.db, old, secrets[index] ?? null));
   if (replaced.length > 0) await commit(ctx.db, { replaced });
@@ -152,9 +153,9 @@ export async function reencryptClientSecrets(ctx: Context): Promise<number> {
 }
 
 /** Loaded on demand: its XML libraries take a tenth of a second. */
-export const saml = () => import('./saml.ts');
+export const loadSaml = () => import('./saml.ts');
 
-const secretContext = (companyId: string) => `sso-client:${companyId}`;
+const makeSecretContext = (companyId: string) => `sso-client:${companyId}`;
 
 function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
   const address = (field: string, url: string) => ({ field, message: addressProblem(url, allowPrivate) });
@@ -168,18 +169,18 @@ function findProblems({ provider, redirectUris }: ConfigurationInput, allowPriva
           address('idp_sso_url', provider.idpSsoUrl),
           ...provider.idpCertificates.map((pem, index) => ({
             field: `idp_certificates.${index}`,
-            message: certificateProblem(pem),
+            message: findCertificateProblem(pem),
           })),
         ];
   const ofUris = redirectUris.map((uri, index) => ({
     field: `redirect_uris.${index}`,
-    message: redirectUriProblem(uri, allowPrivate),
+    message: findRedirectUriProblem(uri, allowPrivate),
   }));
   return [...ofProvider, ...ofUris].filter((problem): problem is FieldProblem => problem.message !== null);
 }
 
 /** The problem of a redirect's address, to which browsers go with a code: https only, or plain http on the same machine. */
-function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
+function findRedirectUriProblem(uri: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);
   if (protocol !== 'https:' && !(protocol === 'http:' && (isThisMachine(hostname) || allowPrivate))) {

@@ -33,7 +33,7 @@ interface Expectation {
 }
 
 /** OpenID Connect by authorization code with PKCE, state and nonce. `callbackUrl` is our redirect_uri at the provider. */
-export function oidcProtocol(provider: {
+export function createOidcProtocol(provider: {
   issuer: string;
   clientId: string;
   clientSecret: string;
@@ -68,7 +68,7 @@ export function oidcProtocol(provider: {
       const tokenAnswer = await authorizationCodeGrantRequest(
         server,
         client,
-        clientAuthentication(server, provider.clientSecret),
+        chooseClientAuthentication(server, provider.clientSecret),
         validateGrant(server, client, answer, state),
         callbackUrl,
         codeVerifier,
@@ -100,7 +100,7 @@ function validateGrant(
 }
 
 /** HTTP Basic is the default of the standard; the form is for providers that accept nothing else. */
-function clientAuthentication(server: AuthorizationServer, secret: string) {
+function chooseClientAuthentication(server: AuthorizationServer, secret: string) {
   const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
 }

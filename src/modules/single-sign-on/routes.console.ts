@@ -9,7 +9,12 @@ import { readBounded } from '../../platform/bounded.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
-import { getConfiguration, putCompanyConfiguration, removeConfiguration, serviceProvider } from './configuration.ts';
+import {
+  getConfiguration,
+  makeServiceProvider,
+  putCompanyConfiguration,
+  removeConfiguration,
+} from './configuration.ts';
 import {
   answerNotForm,
   answerTooLarge,
@@ -181,7 +186,7 @@ export const singleSignOnEndpoints = [
       returns: ok(configurationView),
       fails: [ssoNotConfigured],
     },
-    async ({ ctx }) => viewConfiguration(await getConfiguration(ctx), serviceProvider(ctx, ctx.actor.companySlug)),
+    async ({ ctx }) => viewConfiguration(await getConfiguration(ctx), makeServiceProvider(ctx, ctx.actor.companySlug)),
   ),
   endpoint(
     {
@@ -198,7 +203,7 @@ export const singleSignOnEndpoints = [
       fails: [concurrentChange],
     },
     async ({ ctx, body }) =>
-      viewConfiguration(await putCompanyConfiguration(ctx, body), serviceProvider(ctx, ctx.actor.companySlug)),
+      viewConfiguration(await putCompanyConfiguration(ctx, body), makeServiceProvider(ctx, ctx.actor.companySlug)),
   ),
   endpoint(
     {

@@ -1,11 +1,11 @@
 import {
   ASSERTION,
-  attribute,
-  childElements,
-  children,
   isNamed,
-  onlyChild,
+  listChildElements,
+  listChildrenNamed,
+  readAttribute,
   readText,
+  requireOnlyChild,
   type XmlElement,
 } from './saml-xml.ts';
 
@@ -38,43 +38,43 @@ export function readAssertion(
   assertion: XmlElement,
   expected: { issuer: string; requestId: string; recipient: string; now: number; skew: number },
 ): VerifiedAssertion {
-  if (!isNamed(assertion, ASSERTION, 'Assertion') || attribute(assertion, 'Version') !== '2.0') {
+  if (!isNamed(assertion, ASSERTION, 'Assertion') || readAttribute(assertion, 'Version') !== '2.0') {
     throw new Error('This is no assertion of SAML 2.0.');
   }
-  const id = attribute(assertion, 'ID');
+  const id = readAttribute(assertion, 'ID');
   if (!id) throw new Error('The assertion has no ID.');
-  if (readText(onlyChild(assertion, ASSERTION, 'Issuer')) !== expected.issuer) {
+  if (readText(requireOnlyChild(assertion, ASSERTION, 'Issuer')) !== expected.issuer) {
     throw new Error('The assertion is from another issuer.');
   }
-  const conditions = childElements(onlyChild(assertion, ASSERTION, 'Conditions'));
+  const conditions = listChildElements(requireOnlyChild(assertion, ASSERTION, 'Conditions'));
   if (!conditions.every((condition) => SUPPORTED_CONDITIONS.some((name) => isNamed(condition, ASSERTION, name)))) {
     throw new Error('The assertion has a condition that is not understood.');
   }
-  const subject = onlyChild(assertion, ASSERTION, 'Subject');
-  const identifiers = childElements(subject).filter(({ localName }) => IDENTIFIERS.includes(localName));
+  const subject = requireOnlyChild(assertion, ASSERTION, 'Subject');
+  const identifiers = listChildElements(subject).filter(({ localName }) => IDENTIFIERS.includes(localName));
   if (identifiers.length !== 1) throw new Error('The subject has not exactly one identifier.');
   return {
     id,
-    until: confirmedUntil(subject, expected),
-    nameId: readText(onlyChild(subject, ASSERTION, 'NameID')),
+    until: readConfirmationEnd(subject, expected),
+    nameId: readText(requireOnlyChild(subject, ASSERTION, 'NameID')),
     attributes: readAttributes(assertion),
   };
 }
 
 /** The end of the bearer confirmation for this recipient and request. */
-function confirmedUntil(
+function readConfirmationEnd(
   subject: XmlElement,
   expected: { requestId: string; recipient: string; now: number; skew: number },
 ): number {
-  for (const confirmation of children(subject, ASSERTION, 'SubjectConfirmation')) {
-    const [data] = children(confirmation, ASSERTION, 'SubjectConfirmationData');
-    if (!data || attribute(confirmation, 'Method') !== BEARER) continue;
-    const until = Date.parse(attribute(data, 'NotOnOrAfter') ?? '') + expected.skew;
-    const notBefore = attribute(data, 'NotBefore');
+  for (const confirmation of listChildrenNamed(subject, ASSERTION, 'SubjectConfirmation')) {
+    const [data] = listChildrenNamed(confirmation, ASSERTION, 'SubjectConfirmationData');
+    if (!data || readAttribute(confirmation, 'Method') !== BEARER) continue;
+    const until = Date.parse(readAttribute(data, 'NotOnOrAfter') ?? '') + expected.skew;
+    const notBefore = readAttribute(data, 'NotBefore');
     const begun = notBefore === null || Date.parse(notBefore) <= expected.now + expected.skew;
     if (
-      attribute(data, 'Recipient') === expected.recipient &&
-      attribute(data, 'InResponseTo') === expected.requestId &&
+      readAttribute(data, 'Recipient') === expected.recipient &&
+      readAttribute(data, 'InResponseTo') === expected.requestId &&
       begun &&
       expected.now < until
     ) {
@@ -86,12 +86,12 @@ function confirmedUntil(
 
 function readAttributes(assertion: XmlElement): Map<string, string[]> {
   const attributes = new Map<string, string[]>();
-  for (const statement of children(assertion, ASSERTION, 'AttributeStatement')) {
-    for (const element of children(statement, ASSERTION, 'Attribute')) {
-      const names = ['Name', 'FriendlyName'].map((name) => (attribute(element, name) ?? '').trim().toLowerCase());
+  for (const statement of listChildrenNamed(assertion, ASSERTION, 'AttributeStatement')) {
+    for (const element of listChildrenNamed(statement, ASSERTION, 'Attribute')) {
+      const names = ['Name', 'FriendlyName'].map((name) => (readAttribute(element, name) ?? '').trim().toLowerCase());
       // Values may have any structure; those that we read are text.
-      const values = children(element, ASSERTION, 'AttributeValue').filter(
-        (value) => childElements(value).length === 0,
+      const values = listChildrenNamed(element, ASSERTION, 'AttributeValue').filter(
+        (value) => listChildElements(value).length === 0,
       );
       for (const name of new Set(names))
         attributes.set(name, [...(attributes.get(name) ?? []), ...values.map((value) => readText(value))]);

@@ -1,14 +1,14 @@
 import { SignInRefusal } from './failures.ts';
-import { signaturesAreStrong } from './saml-signatures.ts';
+import { areSignaturesStrong } from './saml-signatures.ts';
 import {
   ASSERTION,
-  attribute,
-  children,
   isNamed,
-  onlyChild,
+  listChildrenNamed,
   PROTOCOL,
   parseXml,
+  readAttribute,
   readText,
+  requireOnlyChild,
   type XmlElement,
 } from './saml-xml.ts';
 
@@ -31,14 +31,14 @@ export function readSamlResponse(encoded: string | null): XmlElement {
   if (encoded === null || encoded.length > Math.ceil(MAX_XML / 3) * 4 + 4096) {
     throw new SignInRefusal('invalid_response', 'There is no SAMLResponse, or it is too large.');
   }
-  const xml = decoded(encoded);
+  const xml = decodeResponse(encoded);
   const problem =
     (/<!/.test(xml) && 'a document type, a comment or CDATA') ||
     (/<\?(?!xml\s)/.test(xml) && 'a processing instruction') ||
     (isExcessive(xml) && 'malformed, too many or too deep elements');
   if (problem) throw new SignInRefusal('invalid_response', `The SAML response has ${problem}.`);
   const root = parseXml(xml);
-  if (!signaturesAreStrong(root)) {
+  if (!areSignaturesStrong(root)) {
     throw new SignInRefusal(
       'invalid_response',
       'A signature of the SAML response names an algorithm that is not accepted.',
@@ -56,19 +56,23 @@ export function checkResponse(
   root: XmlElement,
   expected: { issuer: string; destination: string; requestId: string },
 ): void {
-  if (!isNamed(root, PROTOCOL, 'Response') || attribute(root, 'Version') !== '2.0') {
+  if (!isNamed(root, PROTOCOL, 'Response') || readAttribute(root, 'Version') !== '2.0') {
     throw new Error('This is no response of SAML 2.0.');
   }
-  const status = attribute(onlyChild(onlyChild(root, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode'), 'Value');
+  const status = readAttribute(
+    requireOnlyChild(requireOnlyChild(root, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode'),
+    'Value',
+  );
   if (status !== SUCCESS) throw new SignInRefusal('access_denied', new Error(`The provider reports ${status}.`));
-  if (attribute(root, 'InResponseTo') !== expected.requestId) throw new Error('The response answers another request.');
+  if (readAttribute(root, 'InResponseTo') !== expected.requestId)
+    throw new Error('The response answers another request.');
   // A response that is not signed itself may leave out destination and issuer: its assertion has both.
-  const isSigned = children(root, SIGNATURES, 'Signature').length > 0;
-  const destination = attribute(root, 'Destination');
+  const isSigned = listChildrenNamed(root, SIGNATURES, 'Signature').length > 0;
+  const destination = readAttribute(root, 'Destination');
   if (destination === null ? isSigned : destination !== expected.destination) {
     throw new Error('The response is for another destination.');
   }
-  const issuers = children(root, ASSERTION, 'Issuer');
+  const issuers = listChildrenNamed(root, ASSERTION, 'Issuer');
   if (
     issuers.length > 1 ||
     (issuers.length === 0 && isSigned) ||
@@ -78,7 +82,7 @@ export function checkResponse(
   }
 }
 
-function decoded(encoded: string): string {
+function decodeResponse(encoded: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
       Uint8Array.fromBase64(encoded.replaceAll(/\s/g, '')),
@@ -89,10 +93,10 @@ function decoded(encoded: string): string {
 }
 
 /** A tag with its attributes. Nothing can match in two ways, so that the search takes linear time. */
-const TAG = /<(?:"[^"<]*"|'[^'<]*'|[^'"<>])*>/g;
+const TAG_PATTERN = /<(?:"[^"<]*"|'[^'<]*'|[^'"<>])*>/g;
 
 function isExcessive(xml: string): boolean {
-  const tags = xml.match(TAG) ?? [];
+  const tags = xml.match(TAG_PATTERN) ?? [];
   // A `<` that begins no tag is not XML, and would not be counted.
   if (tags.length > MAX_TAGS || tags.length !== xml.split('<').length - 1) return true;
   if (xml.split('xmlns').length - 1 > MAX_NAMESPACES) return true;

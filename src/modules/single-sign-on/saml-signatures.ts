@@ -23,7 +23,7 @@ const ACCEPTED: Record<string, readonly string[]> = {
  * Whether every signature of a document uses accepted algorithms only. Elements and attributes are found by their local names
  * anywhere in the document, so that whichever the library reads is accepted.
  */
-export function signaturesAreStrong(root: XmlElement): boolean {
+export function areSignaturesStrong(root: XmlElement): boolean {
   return Array.from(root.getElementsByTagName('*')).every((element) => {
     const accepted = Object.hasOwn(ACCEPTED, element.localName) ? ACCEPTED[element.localName] : undefined;
     if (!accepted) return true;

@@ -24,27 +24,28 @@ export function parseXml(xml: string): XmlElement {
 
 const isElement = (node: XmlNode): node is XmlElement => node.nodeType === ELEMENT_NODE;
 
-export const childElements = (element: XmlElement): XmlElement[] => Array.from(element.childNodes).filter(isElement);
+export const listChildElements = (element: XmlElement): XmlElement[] =>
+  Array.from(element.childNodes).filter(isElement);
 
 export const isNamed = (element: XmlElement, namespace: string, name: string): boolean =>
   element.namespaceURI === namespace && element.localName === name;
 
-export const children = (element: XmlElement, namespace: string, name: string): XmlElement[] =>
-  childElements(element).filter((child) => isNamed(child, namespace, name));
+export const listChildrenNamed = (element: XmlElement, namespace: string, name: string): XmlElement[] =>
+  listChildElements(element).filter((child) => isNamed(child, namespace, name));
 
 /** The one child of this name. @throws Error when there are none or several */
-export function onlyChild(element: XmlElement, namespace: string, name: string): XmlElement {
-  const [child, ...others] = children(element, namespace, name);
+export function requireOnlyChild(element: XmlElement, namespace: string, name: string): XmlElement {
+  const [child, ...others] = listChildrenNamed(element, namespace, name);
   if (!child || others.length > 0) throw new Error(`There is not exactly one ${name} in the ${element.localName}.`);
   return child;
 }
 
 /** The text of an element. @throws Error when it has child elements */
 export function readText(element: XmlElement): string {
-  if (childElements(element).length > 0) throw new Error(`The ${element.localName} holds more than text.`);
+  if (listChildElements(element).length > 0) throw new Error(`The ${element.localName} holds more than text.`);
   return (element.textContent ?? '').trim();
 }
 
 /** An attribute, or null when it is not there. */
-export const attribute = (element: XmlElement, name: string): string | null =>
+export const readAttribute = (element: XmlElement, name: string): string | null =>
   element.hasAttribute(name) ? element.getAttribute(name) : null;

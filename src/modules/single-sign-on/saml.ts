@@ -10,7 +10,7 @@ import { parseXml } from './saml-xml.ts';
 const CLOCK_SKEW_MS = 30_000;
 
 /** SAML 2.0 Web Browser SSO: redirect to the provider, signed assertion by POST. */
-export function samlProtocol(provider: {
+export function createSamlProtocol(provider: {
   idpEntityId: string;
   idpSsoUrl: string;
   idpCertificates: string[];
@@ -58,7 +58,7 @@ export function samlProtocol(provider: {
   };
 }
 
-export const serviceProviderMetadata = (entityId: string, callbackUrl: string): string =>
+export const formatMetadata = (entityId: string, callbackUrl: string): string =>
   generateServiceProviderMetadata({
     issuer: entityId,
     callbackUrl,

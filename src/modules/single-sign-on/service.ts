@@ -20,7 +20,7 @@ import {
   selectUserByEmail,
   type User,
 } from '../users/service.ts';
-import { type Configuration, openProtocol, saml, serviceProvider, toConfiguration } from './configuration.ts';
+import { type Configuration, loadSaml, makeServiceProvider, openProtocol, toConfiguration } from './configuration.ts';
 import {
   EMAIL_NOT_VERIFIED,
   invalidSsoCode,
@@ -78,7 +78,7 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
     stateDigest,
     companyId: company.id,
     redirectUri,
-    expectation: await encrypt(ctx.config.ENCRYPTION_KEYS, expectation, loginContext(company.id, stateDigest)),
+    expectation: await encrypt(ctx.config.ENCRYPTION_KEYS, expectation, makeLoginContext(company.id, stateDigest)),
     exchangeDigest: await sha256Hex(exchangeSecret),
     expiresAt: ctx.now() + LOGIN_MS,
   });
@@ -103,9 +103,9 @@ export async function finishSignIn(
   const target = new URL(login.redirectUri);
   try {
     const keys = ctx.config.ENCRYPTION_KEYS;
-    const expectation = await decrypt(keys, login.expectation, loginContext(company.id, login.stateDigest));
+    const expectation = await decrypt(keys, login.expectation, makeLoginContext(company.id, login.stateDigest));
     const protocol = await openProtocol(ctx, company, configuration);
-    const identity = await protocol.finish(state, expectation, answer, method).catch(refuse);
+    const identity = await protocol.finish(state, expectation, answer, method).catch(refuseSignIn);
     target.searchParams.set('code', await issueCode(ctx, company, configuration, identity, login.exchangeDigest));
   } catch (error) {
     if (!(error instanceof SignInRefusal)) throw error;
@@ -152,8 +152,8 @@ export const hasSingleSignOn = async (ctx: Context, companyId: string): Promise<
 export async function readMetadata(ctx: Context, companySlug: string): Promise<string> {
   const { company, configuration } = await toConfiguration(ctx, companySlug);
   if (configuration.provider.type !== 'saml') throw ssoNotConfigured();
-  const { entityId, callbackUrl } = serviceProvider(ctx, company.slug);
-  return (await saml()).serviceProviderMetadata(entityId, callbackUrl);
+  const { entityId, callbackUrl } = makeServiceProvider(ctx, company.slug);
+  return (await loadSaml()).formatMetadata(entityId, callbackUrl);
 }
 
 /** Deletes expired sign-ins, codes and assertions. For the scheduled run. */
@@ -162,7 +162,7 @@ export async function purgeExpired(ctx: Context): Promise<void> {
 }
 
 /** Refuses the sign-in, because the provider's answer was wrong or the provider could not be asked. */
-function refuse(error: unknown): never {
+function refuseSignIn(error: unknown): never {
   if (error instanceof SignInRefusal) throw error;
   throw new SignInRefusal(error instanceof Failure ? 'provider_unavailable' : 'invalid_response', error);
 }
@@ -207,7 +207,7 @@ const issueCode = (
           user: created ? [created.statement] : [],
           assertion: once ? [insertAssertion(ctx.db, await makeAssertionKey(company.id, once))] : [],
         },
-        { 'sso_assertions.id_digest': assertionUsed, 'users.email': emailTaken },
+        { 'sso_assertions.id_digest': makeAssertionUsed, 'users.email': emailTaken },
       );
       return code;
     } catch (error) {
@@ -218,7 +218,7 @@ const issueCode = (
     }
   });
 
-const assertionUsed = () => new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
+const makeAssertionUsed = () => new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
 
 const makeAssertionKey = async (companyId: string, { id, until }: { id: string; until: number }) => ({
   companyId,
@@ -228,4 +228,4 @@ const makeAssertionKey = async (companyId: string, { id, until }: { id: string; 
 
 const personName = z.string().trim().min(1).max(200);
 
-const loginContext = (companyId: string, stateDigest: string) => `sso-login:${companyId}:${stateDigest}`;
+const makeLoginContext = (companyId: string, stateDigest: string) => `sso-login:${companyId}:${stateDigest}`;

@@ -17,7 +17,7 @@ import {
   inferFromBlock,
   type Position,
   type TableColumn,
-  tableName,
+  toTableName,
   type WideningCandidate,
 } from './inference/index.ts';
 import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
@@ -54,11 +54,17 @@ interface AnalysisState {
  */
 export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise<void> {
   const step = (work: Work<AnalysisState | FetchState>) =>
-    isFetch(work) ? fetchSource(work) : analyse(work as Work<AnalysisState>);
-  await workOnJob<AnalysisState | FetchState>(ctx, { type: 'upload.analyse', jobId }, 'analisando', step, endWith);
+    isFetch(work) ? fetchSource(work) : continueAnalysis(work as Work<AnalysisState>);
+  await workOnJob<AnalysisState | FetchState>(
+    ctx,
+    { type: 'upload.analyse', jobId },
+    'analisando',
+    step,
+    endAnalysisWith,
+  );
 }
 
-async function analyse(work: Work<AnalysisState>): Promise<boolean> {
+async function continueAnalysis(work: Work<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
   let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : newState(job.files, getReanalysis(job));
   let bytes = 0;
@@ -70,13 +76,15 @@ async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   };
   while (!isRead(state)) {
     if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
-    await save(await (findUnconverted(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state)));
+    await save(
+      await (findUnconverted(state.items) < 0 ? readNextBlock(ctx, state) : prepareNextItem(ctx, job.id, state)),
+    );
   }
-  const table = await columnsOfTable(work);
+  const table = await readTableColumns(work);
   if (table && job.evolve === 'widen') {
     const inference = finishInference(state.finished, table, job.key);
-    state = { ...state, widening: state.widening ?? beginWidening(inference) };
-    while (!isTried(state, inference)) {
+    state = { ...state, widening: state.widening ?? findWidenings(inference) };
+    while (!haveAllValuesBeenTried(state, inference)) {
       if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
       await save(await tryNextBlock(ctx, state, inference));
     }
@@ -85,14 +93,14 @@ async function analyse(work: Work<AnalysisState>): Promise<boolean> {
   return false;
 }
 
-const beginWidening = (inference: Inference): NonNullable<AnalysisState['widening']> => ({
+const findWidenings = (inference: Inference): NonNullable<AnalysisState['widening']> => ({
   file: 0,
   position: null,
   wants: 1,
   doubts: findWideningCandidates(inference),
 });
 
-const isTried = ({ widening }: AnalysisState, { files }: Inference): boolean =>
+const haveAllValuesBeenTried = ({ widening }: AnalysisState, { files }: Inference): boolean =>
   !widening || widening.file >= files.length || areSettled(widening.doubts);
 
 /** Tries the values of a block on the columns of the table that may not take them. */
@@ -112,7 +120,7 @@ async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inferenc
 }
 
 /** Ends an analysis with a problem. A reanalysis does not fail the job: it waits again, with its previous schema. */
-async function endWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
+async function endAnalysisWith(work: Work<AnalysisState | FetchState>, error: JobError): Promise<void> {
   const { ctx, database, job } = work;
   const look = getReanalysis(job);
   const { inferredSchema: schema, reading } = job;
@@ -161,7 +169,7 @@ interface AnalysisStep {
   bytes: number;
 }
 
-async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
+async function prepareNextItem(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
   const making = { jobId, look: state.look?.number ?? 0, sheet: state.look?.said.sheet };
   const { items, bytes } = await prepareItem(ctx, making, state.items, findUnconverted(state.items));
   return { state: { ...state, items }, bytes };
@@ -206,7 +214,7 @@ async function saveSchema(
   const texts = listSources(state.items);
   const [file] = job.files;
   // Several texts of one file come from an archive, whose name says what they are together.
-  if (file && job.files.length < texts.length) schema.suggested_table_name = tableName(file.original_name);
+  if (file && job.files.length < texts.length) schema.suggested_table_name = toTableName(file.original_name);
   const progress: JobProgress = {
     ...toProgress(job, state),
     rows_processed: schema.total_row_count_estimate,
@@ -218,7 +226,7 @@ async function saveSchema(
 }
 
 /** The columns of the existing table to load into. They do not change while the job is active. */
-async function columnsOfTable({ ctx, job }: Work<AnalysisState>): Promise<TableColumn[] | undefined> {
+async function readTableColumns({ ctx, job }: Work<AnalysisState>): Promise<TableColumn[] | undefined> {
   if (job.userTableId === null) return undefined;
   try {
     return (await getTable(ctx, job.userTableId)).columns;

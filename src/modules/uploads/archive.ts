@@ -8,7 +8,7 @@ export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 /** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a bomb. */
 export const MAX_RATIO = 200;
 export const RATIO_FROM_BYTES = 50 * 1024 * 1024;
-const READABLE = ['.csv', '.xlsx', '.xls'];
+const LOADABLE_EXTENSIONS = ['.csv', '.xlsx', '.xls'];
 
 /**
  * The files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types. Sizes
@@ -22,7 +22,7 @@ export function chooseEntries(archive: string, size: number, entries: ZipEntry[]
   if (escaping) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
   if (files.some(({ name }) => hasExtension(name, ['.zip'])))
     throw new problems.JobProblem(problems.archiveNested(archive));
-  const chosen = files.filter(({ name }) => hasExtension(name, READABLE));
+  const chosen = files.filter(({ name }) => hasExtension(name, LOADABLE_EXTENSIONS));
   if (chosen.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
   if (chosen.length > MAX_ENTRIES) throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
   if (chosen.some(({ encrypted }) => encrypted)) throw new problems.JobProblem(problems.archiveEncrypted(archive));

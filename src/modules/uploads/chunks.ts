@@ -2,7 +2,14 @@ import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
 import { literal, quoted } from '../../tenant-sql/identifiers.ts';
 import { blockBytes, readBlock } from './blocks.ts';
-import { cutValue, type LoadPlan, nextChunk, type Position, planLoad, type ZoneEdges } from './inference/index.ts';
+import {
+  convertNextChunk,
+  cutValue,
+  type LoadPlan,
+  type Position,
+  planLoad,
+  type ZoneEdges,
+} from './inference/index.ts';
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
 import { ROW_ID } from './upsert-sql.ts';
@@ -50,7 +57,7 @@ export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): Confi
 type LoadedColumn = ConfirmedColumn & { source_index: number };
 
 /** The confirmed columns that are filled from the files, and the column of row ids where an upsert finds rows by their ids. */
-export function loadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
+export function listLoadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   const columns = requireConfirmed(job).columns.flatMap((column): LoadedColumn[] =>
     column.source_index === null ? [] : [{ ...column, source_index: column.source_index }],
   );
@@ -62,7 +69,7 @@ export function loadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
 /** Plans how each file of a confirmed job is loaded. @param zone the edges of the confirmed time zone, where they matter */
 export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {
   const { found, files } = requireReading(job);
-  const columns = loadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
+  const columns = listLoadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
     const inferred = found[source];
     if (!inferred) throw new Error('a confirmed column is not in the files');
     const mayBeNull = nullable && !job.key?.includes(name);
@@ -90,7 +97,7 @@ export async function readChunk(
   const from = position ?? plan.start;
   for (let size = blockBytes(config); ; ) {
     const { bytes: block, last } = await readBlock(files, source, from.offset, Math.min(size, plan.end - from.offset));
-    const chunk = nextChunk(plan, from, block, last);
+    const chunk = convertNextChunk(plan, from, block, last);
     if (chunk.position.offset > from.offset) {
       const { data, rows } = chunk;
       const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
@@ -105,7 +112,7 @@ export async function readChunk(
 }
 
 /** The statements that COPY a chunk, with the settings under which Postgres reads its dates as inference did. */
-export function copyStatements(table: string, { plan }: Chunk, timeZone: string | null): string[] {
+export function buildCopyStatements(table: string, { plan }: Chunk, timeZone: string | null): string[] {
   return [
     `SET LOCAL DateStyle = ${literal(plan.dateStyle)}`,
     `SET LOCAL TimeZone = ${literal(timeZone ?? 'UTC')}`,
@@ -118,7 +125,7 @@ export function copyStatements(table: string, { plan }: Chunk, timeZone: string 
  * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the first value that does not fit; returns if there is none
  */
 export function findMisfitValue({ plan, from, block, last }: Chunk): void {
-  nextChunk({ ...plan, mode: 'convert' }, from, block, last);
+  convertNextChunk({ ...plan, mode: 'convert' }, from, block, last);
 }
 
 /** The problem in Postgres's error (`COPY "table", line 12, column price: "abc"`), with the line number in the file. */

@@ -3,7 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { JobError } from './job.ts';
 import { Superseded } from './problems.ts';
-import { stagingTable } from './staging.ts';
+import { formatStagingTable } from './staging.ts';
 import * as store from './store.ts';
 
 /** Ends a job as failed and drops the rows it has loaded; the transaction has locked it and read its `state`. */
@@ -17,7 +17,7 @@ export async function failLockedJob(
   const key = { id: jobId, companyId: ctx.actor.companyId };
   await store.failJob(tx, key, error, isoTimestamp(ctx.now()));
   const tableId = (state as { table_id?: string } | null)?.table_id;
-  if (tableId) await tx.execute(`DROP TABLE IF EXISTS ${stagingTable(tableId)}`);
+  if (tableId) await tx.execute(`DROP TABLE IF EXISTS ${formatStagingTable(tableId)}`);
 }
 
 /**

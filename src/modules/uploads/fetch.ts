@@ -3,7 +3,7 @@ import { isoTimestamp } from '../../kernel/fields.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { storing } from '../../platform/file-storage.ts';
 import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutside } from '../../platform/outside-file.ts';
-import { quotaFor } from '../managed-database/service.ts';
+import { readQuota } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
 import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
 import {
@@ -14,9 +14,9 @@ import {
   sourceTypeUnknown,
   sourceUnreachable,
 } from './problems.ts';
-import { makePieceKey, makePrefix, normalizeMediaType, PIECE_BYTES, safeFileName } from './receive.ts';
+import { makePieceKey, makePrefix, normalizeMediaType, PIECE_BYTES, toSafeFileName } from './receive.ts';
 import { withinFileQuota } from './room.ts';
-import { mediaType, nameFromResponse, nameInPath } from './source-name.ts';
+import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
 import { saveProgress, type Work } from './work.ts';
 import { finishFetch } from './work-store.ts';
 
@@ -64,11 +64,11 @@ const MAX_RESTARTS = 2;
 /** The maximum number of connections for one piece. */
 const MAX_CONNECTIONS = 20;
 /** The maximum number of connections in a row without any byte. */
-const MAX_EMPTY = 4;
+const MAX_EMPTY_CONNECTIONS = 4;
 /** The statuses after which a retry may succeed. */
 const RETRYABLE_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-const UNREACHABLE = {
+const UNREACHABLE_REASONS = {
   refused: 'o endereço, ou um para o qual ele redireciona, não é um endereço https público',
   redirects: `o endereço redireciona mais de ${MAX_REDIRECTS} vezes`,
   silent: 'o servidor não respondeu em 30 segundos',
@@ -77,9 +77,10 @@ const UNREACHABLE = {
   longer: 'o servidor enviou mais bytes do que anunciou',
 } as const;
 
-const unreachable = (why: keyof typeof UNREACHABLE) => new JobProblem(sourceUnreachable(UNREACHABLE[why]));
+const toUnreachableProblem = (why: keyof typeof UNREACHABLE_REASONS) =>
+  new JobProblem(sourceUnreachable(UNREACHABLE_REASONS[why]));
 
-const addressContext = (companyId: string, jobId: string) => `upload-source:${companyId}:${jobId}`;
+const makeAddressContext = (companyId: string, jobId: string) => `upload-source:${companyId}:${jobId}`;
 
 /**
  * Prepares the fetch of a new job's file.
@@ -92,14 +93,14 @@ export async function beginFetch(
   url: string,
   filename: string | undefined,
 ): Promise<{ sourceUrl: string; state: FetchState }> {
-  const given = safeFileName(filename ?? '');
+  const given = toSafeFileName(filename ?? '');
   if (filename !== undefined && !isAccepted(given)) throw wrongFileType(given, ACCEPTED_TYPES);
   const address = new URL(url);
   address.hash = '';
-  const inPath = nameInPath(url);
+  const inPath = readNameInPath(url);
   const state: FetchState = {
     fetching: 1,
-    address: await encrypt(ctx.config.ENCRYPTION_KEYS, address.href, addressContext(ctx.actor.companyId, jobId)),
+    address: await encrypt(ctx.config.ENCRYPTION_KEYS, address.href, makeAddressContext(ctx.actor.companyId, jobId)),
     name: given || (isAccepted(inPath) ? inPath : null),
     found: null,
     etag: null,
@@ -122,12 +123,12 @@ export const isFetch = (work: Work<unknown>): work is Work<FetchState> =>
 export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
   const { ctx, job } = work;
   const before = job.state as FetchState;
-  if (before.tries >= MAX_TRIES) throw unreachable('lost');
+  if (before.tries >= MAX_TRIES) throw toUnreachableProblem('lost');
   // Saved first, so that what kills an isolate each time ends as well.
   const download = new Download(work, { ...before, tries: before.tries + 1 }, limits);
   await download.save();
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const address = await decrypt(keys, before.address, addressContext(ctx.actor.companyId, job.id));
+  const address = await decrypt(keys, before.address, makeAddressContext(ctx.actor.companyId, job.id));
   await download.run(address);
   return true;
 }
@@ -192,15 +193,15 @@ class Download {
 
   /** Counts the `Content-Length` of the first response against the company's quota, if it has one, before the file is read. */
   async #countAnnounced(): Promise<void> {
-    if (this.#state.total !== null && (await quotaFor(this.#work.ctx, 'file_bytes')) !== undefined) await this.save();
+    if (this.#state.total !== null && (await readQuota(this.#work.ctx, 'file_bytes')) !== undefined) await this.save();
   }
 
   /** Retries after a lost connection, after a short pause, or fails. */
   async #retryOrFail({ problem }: OutsideFailed, hasCome: boolean): Promise<void> {
-    if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw unreachable(problem);
+    if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw toUnreachableProblem(problem);
     this.#connections += 1;
     this.#empty = hasCome ? 0 : this.#empty + 1;
-    if (this.#empty > MAX_EMPTY || this.#connections > MAX_CONNECTIONS) throw unreachable(problem);
+    if (this.#empty > MAX_EMPTY_CONNECTIONS || this.#connections > MAX_CONNECTIONS) throw toUnreachableProblem(problem);
     if (this.#offset > 0 && this.#state.etag === null) this.#restart();
     await this.save();
     const pause = 250 * 2 ** this.#empty;
@@ -209,7 +210,7 @@ class Download {
 
   /** Begins again from the first byte. */
   #restart(): void {
-    if (this.#state.restarts >= MAX_RESTARTS) throw unreachable('lost');
+    if (this.#state.restarts >= MAX_RESTARTS) throw toUnreachableProblem('lost');
     this.#length = 0;
     this.#state = {
       ...this.#state,
@@ -246,9 +247,9 @@ class Download {
 
   /** Reads name, type and size of the file from the first answer. @throws JobProblem for a file that cannot be loaded */
   #readFirstAnswer({ status, headers }: OutsideResponse, address: string): void {
-    if (status !== 200) throw statusProblem(status);
+    if (status !== 200) throw toStatusProblem(status);
     const { name } = this.#state;
-    const found = name ?? nameFromResponse(headers, nameInPath(address));
+    const found = name ?? readNameFromResponse(headers, readNameInPath(address));
     if (found === null) throw new JobProblem(sourceTypeUnknown);
     // The runtime unpacks what is encoded: its length and ranges are those of other bytes.
     const isPlain = /^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
@@ -257,7 +258,12 @@ class Download {
     if ((total ?? 0) > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
     const goesOn = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
     const etag = goesOn ? toStrongEtag(headers.get('etag')) : null;
-    this.#state = { ...this.#state, found: { name: found, type: normalizeMediaType(mediaType(headers)) }, etag, total };
+    this.#state = {
+      ...this.#state,
+      found: { name: found, type: normalizeMediaType(readMediaType(headers)) },
+      etag,
+      total,
+    };
   }
 
   /** Checks that an answer continues the same file. @throws JobProblem where the file has changed */
@@ -269,7 +275,7 @@ class Download {
       return;
     }
     if (status === 412 || status === 416) throw new JobProblem(sourceChanged);
-    if (status !== 200 && status !== 206) throw statusProblem(status);
+    if (status !== 200 && status !== 206) throw toStatusProblem(status);
     if (headers.get('etag') !== etag) throw new JobProblem(sourceChanged);
     if (status === 200) {
       // The same file, from its first byte: the server knows no ranges.
@@ -292,7 +298,7 @@ class Download {
     for (let bytes = await answer.read(); bytes !== null; bytes = await answer.read()) {
       const size = this.#offset + bytes.length;
       if (size > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
-      if (this.#state.total !== null && size > this.#state.total) throw unreachable('longer');
+      if (this.#state.total !== null && size > this.#state.total) throw toUnreachableProblem('longer');
       for (let at = 0; at < bytes.length; ) {
         const room = Math.min(PIECE_BYTES - this.#length, bytes.length - at);
         this.#buffer.set(bytes.subarray(at, at + room), this.#length);
@@ -304,7 +310,7 @@ class Download {
       }
       const now = ctx.now();
       if (now - this.#pieceBeganAt > this.#limits.pieceMs || now - this.#beganAt > MAX_UNRESUMABLE_MS)
-        throw unreachable('slow');
+        throw toUnreachableProblem('slow');
       if (now - this.#savedAt > RENEWAL_INTERVAL_MS) await this.save();
     }
     return 'end';
@@ -364,7 +370,7 @@ class Download {
 /** The ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
 const toStrongEtag = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
 
-const statusProblem = (status: number): Error =>
+const toStatusProblem = (status: number): Error =>
   RETRYABLE_STATUSES.has(status)
     ? new OutsideFailed('lost')
     : new JobProblem(sourceUnreachable(`o servidor respondeu com o código ${status}`));

@@ -17,7 +17,7 @@ export interface GzipEnvironment {
 }
 
 /** The bytes that are unpacked so far. */
-export interface Unpacked {
+export interface UnpackedState {
   segments: Segment[];
   done: boolean;
 }
@@ -33,7 +33,7 @@ export async function continueUnpacking(
   { name, size }: { name: string; size: number },
   before: Segment[],
   most = MAX_BYTES,
-): Promise<Unpacked> {
+): Promise<UnpackedState> {
   const output = new SegmentWriter(bucket, newKey);
   const known = bytesIn(before);
   const all = () => [...before, ...output.segments];

@@ -9,7 +9,7 @@ export { loadUpload } from './load.ts';
 /** The maximum number of companies that one scheduled run sweeps; the others are still due in the next one. */
 const COMPANIES_PER_RUN = 50;
 /** The limits of sweeps: five at a time, as a Worker has at most six connections open. */
-const SWEEPS = { concurrency: 5, timeoutMs: 20_000, failureEvent: 'sweep_failed' };
+const SWEEP_LIMITS = { concurrency: 5, timeoutMs: 20_000, failureEvent: 'sweep_failed' };
 
 /**
  * Sweeps the uploads of every company that is due, side by side. A company whose sweep fails stays due and holds up no
@@ -25,7 +25,7 @@ export async function sweepUploads(
   try {
     await runConcurrently(
       due,
-      SWEEPS,
+      SWEEP_LIMITS,
       ({ companyId }) => ({ company_id: companyId }),
       async (claimed) => {
         const { context, close } = opened.get(claimed.companyId) as ReturnType<typeof open>;

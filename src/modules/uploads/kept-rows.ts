@@ -2,7 +2,7 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 
 /** The table of schema `kept` with the rows that a load has replaced; it is named by the id of the load's job. */
-const keptTable = (jobId: string): string => qualified('kept', jobId);
+const formatKeptTable = (jobId: string): string => qualified('kept', jobId);
 
 /**
  * Builds the statements that move all rows of a table of schema `public` to schema `kept`, to be run as one simple query. The
@@ -12,22 +12,22 @@ const keptTable = (jobId: string): string => qualified('kept', jobId);
  */
 export function keepRows(table: string, jobId: string, reader: string): string {
   return [
-    `CREATE TABLE ${keptTable(jobId)} (LIKE ${qualified('public', table)})`,
-    `REVOKE ALL ON ${keptTable(jobId)} FROM ${reader}`,
-    `WITH gone AS (DELETE FROM ${qualified('public', table)} RETURNING *) INSERT INTO ${keptTable(jobId)} SELECT * FROM gone`,
+    `CREATE TABLE ${formatKeptTable(jobId)} (LIKE ${qualified('public', table)})`,
+    `REVOKE ALL ON ${formatKeptTable(jobId)} FROM ${reader}`,
+    `WITH gone AS (DELETE FROM ${qualified('public', table)} RETURNING *) INSERT INTO ${formatKeptTable(jobId)} SELECT * FROM gone`,
   ].join('; ');
 }
 
 /** Locks the kept rows until the transaction ends; fails with 42P01 where they have been dropped. */
-export const lockKeptRows = (jobId: string): string => `LOCK TABLE ${keptTable(jobId)} IN ACCESS SHARE MODE`;
+export const lockKeptRows = (jobId: string): string => `LOCK TABLE ${formatKeptTable(jobId)} IN ACCESS SHARE MODE`;
 
 /** Copies kept rows back into their table, under their ids. */
 export function restoreKeptRows(table: string, jobId: string, columns: Column[]): string {
   const names = ['id', ...columns.map(({ name }) => name)].map(quoted).join(', ');
-  return `INSERT INTO ${qualified('public', table)} (${names}) SELECT ${names} FROM ${keptTable(jobId)}`;
+  return `INSERT INTO ${qualified('public', table)} (${names}) SELECT ${names} FROM ${formatKeptTable(jobId)}`;
 }
 
-export const dropKeptRows = (jobId: string): string => `DROP TABLE IF EXISTS ${keptTable(jobId)}`;
+export const dropKeptRows = (jobId: string): string => `DROP TABLE IF EXISTS ${formatKeptTable(jobId)}`;
 
 /**
  * Removes the rows that a load has added to a table of schema `public`.

@@ -13,9 +13,9 @@ interface FileKind {
   packed?: true;
 }
 
-const kinds = <Name extends string>(table: Record<Name, FileKind>): Record<Name, FileKind> => table;
+const defineKinds = <Name extends string>(table: Record<Name, FileKind>): Record<Name, FileKind> => table;
 
-export const KINDS = kinds({
+export const FILE_KINDS = defineKinds({
   csv: { extensions: ['.csv'], mediaTypes: ['text/csv', 'application/csv'], inForms: true, packed: true },
   tsv: { extensions: ['.tsv'], mediaTypes: ['text/tab-separated-values'], inForms: false, packed: true },
   workbook: {
@@ -39,20 +39,20 @@ export const KINDS = kinds({
   archive: { extensions: ['.zip'], mediaTypes: ['application/zip', 'application/x-zip-compressed'], inForms: true },
 });
 
-export type KindName = keyof typeof KINDS;
+export type KindName = keyof typeof FILE_KINDS;
 
-const PACKED = '.gz';
+const PACKED_EXTENSION = '.gz';
 
-const ENTRIES = Object.entries(KINDS) as [KindName, FileKind][];
+const KIND_ENTRIES = Object.entries(FILE_KINDS) as [KindName, FileKind][];
 
 /** The extensions of files accepted from URLs and in resumable uploads. */
-export const ACCEPTED_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, packed }]) => [
+export const ACCEPTED_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, packed }]) => [
   ...extensions,
-  ...(packed ? extensions.map((extension) => `${extension}${PACKED}`) : []),
+  ...(packed ? extensions.map((extension) => `${extension}${PACKED_EXTENSION}`) : []),
 ]);
 
 /** The extensions of files accepted in a form. */
-export const FORM_TYPES: readonly string[] = ENTRIES.flatMap(([, { extensions, inForms }]) =>
+export const FORM_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, inForms }]) =>
   inForms ? extensions : [],
 );
 
@@ -62,16 +62,16 @@ export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
 
 /** The kind of a file by its extension; null if no kind has it. */
 export function findKind(name: string): KindName | null {
-  const found = ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
+  const found = KIND_ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
   return found?.[0] ?? null;
 }
 
 /** The name of a gzip file without `.gz`; null for a name of other files. */
-export function unpackedName(name: string): string | null {
-  const bare = name.slice(0, -PACKED.length);
-  return isAccepted(name, [PACKED]) && findKind(bare) !== null ? bare : null;
+export function removePackedExtension(name: string): string | null {
+  const bare = name.slice(0, -PACKED_EXTENSION.length);
+  return isAccepted(name, [PACKED_EXTENSION]) && findKind(bare) !== null ? bare : null;
 }
 
 /** The file extension for a media type; undefined if no accepted kind has that type. */
 export const findExtension = (mediaType: string): string | undefined =>
-  ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];
+  KIND_ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];

@@ -6,11 +6,11 @@ import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
 import { readCompanyState } from '../companies/service.ts';
 import { requireTableRoom } from '../managed-tables/service.ts';
 import {
+  buildCopyStatements,
   type Chunk,
-  copyStatements,
   findMisfitValue,
   type LoadState,
-  loadedColumns,
+  listLoadedColumns,
   planFiles,
   readChunk,
   requireConfirmed,
@@ -20,12 +20,12 @@ import {
 import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
-import { publish } from './publish.ts';
+import { publishRows } from './publish.ts';
 import { sumBytes } from './receive.ts';
-import { stagingTable } from './staging.ts';
-import { zoneEdges } from './time-zones.ts';
+import { formatStagingTable } from './staging.ts';
+import { selectZoneEdges } from './time-zones.ts';
 import { saveProgress, type Work, workOnJob } from './work.ts';
-import { GUARD_REFUSED, guardedAdvance } from './work-store.ts';
+import { DIVISION_BY_ZERO, guardedAdvance } from './work-store.ts';
 
 const CHUNK_TIMEOUT_MS = 60_000;
 const LOCK_TIMEOUT_MS = 5_000;
@@ -35,10 +35,10 @@ const LOCK_TIMEOUT_MS = 5_000;
  * the progress of the load. When all rows are there, publishes them. Of a suspended company it loads no further chunk.
  */
 export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<void> {
-  await workOnJob(ctx, { type: 'upload.load', jobId }, 'inserting', load);
+  await workOnJob(ctx, { type: 'upload.load', jobId }, 'inserting', continueLoad);
 }
 
-async function load(work: Work<LoadState>): Promise<boolean> {
+async function continueLoad(work: Work<LoadState>): Promise<boolean> {
   const { ctx, job } = work;
   const plans = planFiles(job, await readZoneEdges(work));
   let state = job.state ?? (await createStagingTable(work));
@@ -58,15 +58,15 @@ async function load(work: Work<LoadState>): Promise<boolean> {
     chunk = await next;
   }
   const progress = toProgress(job, state);
-  await publish(work, state, { ...progress, bytes_processed: progress.bytes_total });
+  await publishRows(work, state, { ...progress, bytes_processed: progress.bytes_total });
   return false;
 }
 
 /** The edges of the confirmed time zone, where a column may have values beyond them; null elsewhere. */
 async function readZoneEdges({ database, job }: Work<LoadState>): Promise<ZoneEdges | null> {
   const zone = requireConfirmed(job).time_zone;
-  const matters = zone !== null && loadedColumns(job).some(({ type }) => type === 'datetime');
-  return matters ? zoneEdges(database, zone) : null;
+  const matters = zone !== null && listLoadedColumns(job).some(({ type }) => type === 'datetime');
+  return matters ? selectZoneEdges(database, zone) : null;
 }
 
 /** Creates the staging table without a primary key: adding it at the end is faster than keeping it during the load. */
@@ -78,7 +78,7 @@ async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
   await database.transaction(async (tx) => {
     await saveProgress(work, state, toProgress(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
-    await tx.execute(createTable(table, loadedColumns(job), false));
+    await tx.execute(createTable(table, listLoadedColumns(job), false));
     for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
   });
   job.step += 1;
@@ -97,7 +97,7 @@ async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void
     `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     'SET LOCAL synchronous_commit = off',
     step.guard,
-    ...copyStatements(stagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
+    ...buildCopyStatements(formatStagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
     step.advance,
   ];
   const copied = await copyIn(database, text.join('; '), chunk.data, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
@@ -111,7 +111,7 @@ async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void
 /** Throws the problem of a chunk that Postgres refused, as exactly as it can be found. */
 async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
-  if (error.code === GUARD_REFUSED) throw new Superseded();
+  if (error.code === DIVISION_BY_ZERO) throw new Superseded();
   if (!isAboutData(error.code)) throw error;
   findMisfitValue(chunk);
   throw toRowProblem(chunk, (await findRefusedRow(work, chunk)) ?? error);
@@ -120,25 +120,25 @@ async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknow
 /** Finds Postgres's error for the first bad row of a chunk, by a trial row by row that is rolled back. */
 async function findRefusedRow({ database, job }: Work<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
   const { table_id: tableId } = chunk.after;
-  const copy = copyStatements(stagingTable(tableId), chunk, requireConfirmed(job).time_zone);
+  const copy = buildCopyStatements(formatStagingTable(tableId), chunk, requireConfirmed(job).time_zone);
   try {
     await database.transaction(
       async (tx) => {
         await tx.execute(drawRowIds(tableId));
         await copyIn(tx, copy.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
-        throw ROLLBACK;
+        throw TRIAL_ROLLBACK;
       },
       { statementTimeoutMs: CHUNK_TIMEOUT_MS },
     );
   } catch (error) {
     if (isPostgresError(error)) return error;
-    if (error !== ROLLBACK) throw error;
+    if (error !== TRIAL_ROLLBACK) throw error;
   }
   return undefined;
 }
 
 /** Thrown to roll back a trial in which Postgres took every row. */
-const ROLLBACK = new Error('no row was refused');
+const TRIAL_ROLLBACK = new Error('no row was refused');
 
 function toProgress(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
   const { sources } = requireReading(job);

@@ -64,8 +64,8 @@ export async function continueParquet(
     const reading = { state, text: [...from.text, ...output.segments], written: from.written + own };
     return { reading, facts: done ? toFacts(name, footer, state) : null };
   } catch (error) {
-    if (error instanceof RecordTooLong) throw problems.ofParquet(name, new ParquetProblem('row_too_long'));
-    throw error instanceof ParquetProblem ? problems.ofParquet(name, error) : error;
+    if (error instanceof RecordTooLong) throw problems.toParquetProblem(name, new ParquetProblem('row_too_long'));
+    throw error instanceof ParquetProblem ? problems.toParquetProblem(name, error) : error;
   }
 }
 

@@ -27,7 +27,7 @@ export class Superseded extends Error {
 
 export const cancelled: JobError = { code: 'CANCELLED', message: 'O upload foi cancelado.' };
 
-export const expired: JobError = {
+export const waitExpired: JobError = {
   code: 'EXPIRED',
   message: 'O upload não foi confirmado em 24 horas e expirou. Envie os arquivos novamente.',
 };
@@ -37,7 +37,7 @@ export const retriesExhausted: JobError = {
   message: 'Não foi possível concluir o processamento após várias tentativas. Envie os arquivos novamente.',
 };
 
-export const noRoom: JobError = {
+export const noRoomLeft: JobError = {
   code: 'MANAGED_DATABASE_FULL',
   message:
     'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
@@ -96,7 +96,7 @@ export const tableChanged: JobError = {
 };
 
 /** The table has no room for the new columns. */
-export const tooManyColumnsEver: JobError = {
+export const tooManyColumnsOverTime: JobError = {
   code: 'TOO_MANY_COLUMNS',
   message: 'A tabela não comporta mais colunas; as que já foram excluídas também contam. Nada foi carregado.',
 };
@@ -110,7 +110,7 @@ export const duplicateValue = (column: string, value: string): JobError => ({
 });
 
 /** A row of the files has the key of an earlier one. */
-export const keyTwice = (file: string, line: number, key: string[], value: string): JobError => ({
+export const keyRepeated = (file: string, line: number, key: string[], value: string): JobError => ({
   code: 'UPSERT_KEY_TWICE',
   message: `A chave "${value}" aparece mais de uma vez nos arquivos, pela segunda vez em "${file}" (linha ${line}).`,
   file,
@@ -176,17 +176,17 @@ export const rowsDiffer = (loaded: number, expected: number): JobError => ({
   message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,
 });
 
-const inFile = (code: string, file: string, message: string): JobError => ({ code, message, file });
+const makeFileProblem = (code: string, file: string, message: string): JobError => ({ code, message, file });
 
 export const workbookUnreadable = (file: string) =>
-  inFile('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
+  makeFileProblem('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
 
 /** The content of a file whose name says something else. */
 export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
 
 /** The file is no workbook. A `.xlsx` is never read as anything else, so that nothing is guessed; under `ending` it may be. */
 export const notWorkbook = (file: string, content: OtherContent | 'texto', ending?: '.csv' | '.xls') =>
-  inFile(
+  makeFileProblem(
     'WORKBOOK_UNREADABLE',
     file,
     `O conteúdo de "${file}" é ${content}, e não uma planilha .xlsx. Salve-o como .xlsx no Excel${
@@ -195,77 +195,97 @@ export const notWorkbook = (file: string, content: OtherContent | 'texto', endin
   );
 
 export const contentUnreadable = (file: string, content: OtherContent) =>
-  inFile(
+  makeFileProblem(
     'UNREADABLE_CONTENT',
     file,
     `O conteúdo de "${file}" é ${content}, e não uma tabela que possa ser lida. Exporte-o como .csv ou .xlsx.`,
   );
 
 export const workbookEncrypted = (file: string) =>
-  inFile('WORKBOOK_ENCRYPTED', file, `A planilha "${file}" é protegida por senha. Envie-a sem senha.`);
+  makeFileProblem('WORKBOOK_ENCRYPTED', file, `A planilha "${file}" é protegida por senha. Envie-a sem senha.`);
 
 export const workbookEmpty = (file: string) =>
-  inFile('NO_ROWS', file, `A planilha "${file}" não tem nenhuma linha de dados.`);
+  makeFileProblem('NO_ROWS', file, `A planilha "${file}" não tem nenhuma linha de dados.`);
 
 /** The workbook has no sheet of the name that a person gave. */
 export const sheetUnknown = (file: string, sheet = '') =>
-  inFile('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
+  makeFileProblem('SHEET_UNKNOWN', file, `A planilha "${file}" não tem nenhuma aba chamada "${sheet}".`);
 
 export const workbookTooLarge = (file: string) =>
-  inFile(
+  makeFileProblem(
     'WORKBOOK_TOO_LARGE',
     file,
     `A planilha "${file}" é grande demais para ser convertida. Salve-a como .csv e envie novamente.`,
   );
 
 export const oldWorkbookTooLarge = (file: string) =>
-  inFile(
+  makeFileProblem(
     'WORKBOOK_TOO_LARGE',
     file,
     `A planilha "${file}" é grande demais para ser convertida. Salve-a como .xlsx e envie novamente.`,
   );
 
 export const archiveDamaged = (file: string) =>
-  inFile('ZIP_CORRUPT', file, `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`);
+  makeFileProblem(
+    'ZIP_CORRUPT',
+    file,
+    `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`,
+  );
 
 export const archiveEncrypted = (file: string) =>
-  inFile('ZIP_ENCRYPTED', file, `O arquivo "${file}" é protegido por senha. Envie-o sem senha.`);
+  makeFileProblem('ZIP_ENCRYPTED', file, `O arquivo "${file}" é protegido por senha. Envie-o sem senha.`);
 
 export const archiveNested = (file: string) =>
-  inFile('ZIP_NESTED', file, `O arquivo "${file}" contém outro .zip. Envie os arquivos em um único nível.`);
+  makeFileProblem('ZIP_NESTED', file, `O arquivo "${file}" contém outro .zip. Envie os arquivos em um único nível.`);
 
 export const archiveWithoutFiles = (file: string) =>
-  inFile('ZIP_NO_FILES', file, `O arquivo "${file}" não contém nenhum .csv, .xlsx ou .xls.`);
+  makeFileProblem('ZIP_NO_FILES', file, `O arquivo "${file}" não contém nenhum .csv, .xlsx ou .xls.`);
 
 export const archiveOfTooManyFiles = (file: string, limit: number) =>
-  inFile('ZIP_TOO_MANY_FILES', file, `O arquivo "${file}" contém mais de ${limit} arquivos.`);
+  makeFileProblem('ZIP_TOO_MANY_FILES', file, `O arquivo "${file}" contém mais de ${limit} arquivos.`);
 
 export const archiveTooLarge = (file: string) =>
-  inFile('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GB depois de descompactado.`);
+  makeFileProblem('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GB depois de descompactado.`);
 
 export const archiveOverRatio = (file: string) =>
-  inFile('ZIP_RATIO', file, `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`);
+  makeFileProblem(
+    'ZIP_RATIO',
+    file,
+    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
+  );
 
 export const archiveWithUnsafeName = (file: string) =>
-  inFile('ZIP_UNSAFE_NAME', file, `O arquivo "${file}" contém um caminho inválido ("..") e foi recusado.`);
+  makeFileProblem('ZIP_UNSAFE_NAME', file, `O arquivo "${file}" contém um caminho inválido ("..") e foi recusado.`);
 
 export const archiveMethodUnknown = (file: string) =>
-  inFile('ZIP_METHOD', file, `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`);
+  makeFileProblem(
+    'ZIP_METHOD',
+    file,
+    `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`,
+  );
 
 export const gzipDamaged = (file: string) =>
-  inFile('GZIP_CORRUPT', file, `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`);
+  makeFileProblem(
+    'GZIP_CORRUPT',
+    file,
+    `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`,
+  );
 
 export const gzipTooLarge = (file: string) =>
-  inFile('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GB depois de descompactado.`);
+  makeFileProblem('GZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 5 GB depois de descompactado.`);
 
 export const gzipOverRatio = (file: string) =>
-  inFile('GZIP_RATIO', file, `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`);
+  makeFileProblem(
+    'GZIP_RATIO',
+    file,
+    `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`,
+  );
 
 export const fileWithoutRecords = (file: string) =>
-  inFile('NO_ROWS', file, `O arquivo "${file}" não tem nenhuma linha de dados.`);
+  makeFileProblem('NO_ROWS', file, `O arquivo "${file}" não tem nenhuma linha de dados.`);
 
 export const fileWithoutColumns = (file: string) =>
-  inFile('NO_COLUMNS', file, `O arquivo "${file}" não tem nenhuma coluna.`);
+  makeFileProblem('NO_COLUMNS', file, `O arquivo "${file}" não tem nenhuma coluna.`);
 
 /** The code and sentence for each fault of a JSON file. `at` is the place, a clause without full stop. */
 const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form: JsonForm, member: string) => string]> =
@@ -296,7 +316,7 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
   };
 
 /** The problem of a JSON file. For an array, `line` counts its items. */
-export function ofJson(file: string, form: JsonForm, { fault, line, member }: JsonProblem): JobProblem {
+export function toJsonProblem(file: string, form: JsonForm, { fault, line, member }: JsonProblem): JobProblem {
   const [code, sentence] = JSON_FAULTS[fault];
   const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
   const message = `O arquivo "${file}" ${sentence(at, form, member ?? '')}.`;
@@ -304,7 +324,7 @@ export function ofJson(file: string, form: JsonForm, { fault, line, member }: Js
 }
 
 export const parquetTextTooLarge = (file: string) =>
-  inFile('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
+  makeFileProblem('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
 
 /** The code and sentence for each fault of a Parquet file. `of` names the column, where there is one. */
 const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string, detail: string) => string]> = {
@@ -331,7 +351,7 @@ const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string,
 };
 
 /** The problem of a Parquet file. */
-export function ofParquet(file: string, { fault, column, detail }: ParquetProblem): JobProblem {
+export function toParquetProblem(file: string, { fault, column, detail }: ParquetProblem): JobProblem {
   const [code, sentence] = PARQUET_FAULTS[fault];
   const of = column === undefined ? '' : ` na coluna "${column}"`;
   const message = `O arquivo "${file}" ${sentence(of, detail ?? '')}.`;

@@ -19,7 +19,7 @@ import {
   registerTable,
   runShapeChange,
 } from '../managed-tables/service.ts';
-import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
+import { type LoadState, listLoadedColumns, requireConfirmed } from './chunks.ts';
 import { cutValue } from './inference/index.ts';
 import type { JobProgress } from './job.ts';
 import { keepRows } from './kept-rows.ts';
@@ -32,10 +32,10 @@ import {
   tableChanged,
   tableGone,
   tooLongForIndex,
-  tooManyColumnsEver,
+  tooManyColumnsOverTime,
 } from './problems.ts';
 import { locateRefusedRow, locateRow, RowRefused } from './refused-row.ts';
-import { appendRows, DRAW_BEGINNING, selectLongest, stagingTable, vacuum } from './staging.ts';
+import { appendRows, buildVacuum, DRAW_BEGINNING, formatStagingTable, selectLongest } from './staging.ts';
 import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
 import type { Work } from './work.ts';
@@ -51,7 +51,7 @@ const VACUUM_TIMEOUT_MS = 2 * 60_000;
  * makes them wait, as such a change by hand does.
  * @throws JobProblem when the name is taken, or the table has changed; Superseded
  */
-export async function publish(work: Work<LoadState>, state: LoadState, progress: JobProgress): Promise<void> {
+export async function publishRows(work: Work<LoadState>, state: LoadState, progress: JobProgress): Promise<void> {
   const { ctx, database, job } = work;
   const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
   if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
@@ -76,7 +76,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
 
 /** Frees the space of rows that were replaced; without this, Postgres does it later. */
 export async function vacuumTable({ actor }: CompanyContext, database: TenantSql, name: string): Promise<void> {
-  await database.executeAlone(vacuum(name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
+  await database.executeAlone(buildVacuum(name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
     logError('vacuum_failed', error, { company_id: actor.companyId });
   });
 }
@@ -94,7 +94,7 @@ async function explainIndexRefusal(
   const refusing = indexes.find(({ id }) => id === refusal.id);
   // The index that an upsert makes for its key is gone with its transaction.
   const indexed = refusing?.columns ?? [...indexes.flatMap(({ columns }) => columns), ...(job.key ?? [])];
-  const names = loadedColumns(job).map(({ name }) => name);
+  const names = listLoadedColumns(job).map(({ name }) => name);
   const known = names.filter((name) => indexed.includes(name));
   // An index that is being built is not listed yet.
   const columns = known.length > 0 ? known : names;
@@ -147,18 +147,18 @@ async function moveRows(
   const { reader } = tenantNames(job.companyId);
   // They are kept as they were, in columns of the types of before.
   const removed = job.mode === 'replace' ? await tx.execute(keepRows(present.displayName, job.id, reader)) : 0;
-  const { table, evolved } = await evolve(tx, ctx, present, evolving);
+  const { table, evolved } = await evolveColumns(tx, ctx, present, evolving);
   if (job.mode === 'upsert') {
     const result = await upsertRows(tx, work, state, table);
-    await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
+    await tx.execute(`DROP TABLE ${formatStagingTable(state.table_id)}`);
     await countRows(tx, ctx, table.id, result.inserted);
     return { userTableId: table.id, addedRows: null, result, ...evolved };
   }
-  const names = loadedColumns(job).map(({ name }) => name);
+  const names = listLoadedColumns(job).map(({ name }) => name);
   const [drawn] = await tx.query<{ beginning: string }>(DRAW_BEGINNING);
   const addedRows = drawn?.beginning as string;
   await tx.execute(appendRows(table.displayName, state.table_id, names, addedRows));
-  await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
+  await tx.execute(`DROP TABLE ${formatStagingTable(state.table_id)}`);
   await countRows(tx, ctx, table.id, state.rows - removed);
   return { userTableId: table.id, addedRows, ...evolved };
 }
@@ -170,19 +170,19 @@ interface MissingEvolution {
 }
 
 /** Changes the columns of a locked table. @returns the table after that, and the changes of the load */
-async function evolve(
+async function evolveColumns(
   tx: TenantTx,
   ctx: CompanyContext,
   table: ManagedTable,
   { added, widened }: MissingEvolution,
 ): Promise<{ table: ManagedTable; evolved?: { evolved: AppliedEvolution } }> {
   if (added.length + widened.length === 0) return { table };
-  if (table.columns.length + added.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsEver);
+  if (table.columns.length + added.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsOverTime);
   try {
     const evolved = { added: added.map(({ name }) => name), widened };
     return { table: await evolveTable(tx, ctx, table, added, widened), evolved: { evolved } };
   } catch (error) {
-    throw isPostgresError(error) && error.code === '54011' ? new JobProblem(tooManyColumnsEver) : error;
+    throw isPostgresError(error) && error.code === '54011' ? new JobProblem(tooManyColumnsOverTime) : error;
   }
 }
 

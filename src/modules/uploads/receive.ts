@@ -21,7 +21,7 @@ import { FORM_TYPES, isAccepted } from './kinds.ts';
 
 /** A file in R2, as an upload job shows it. */
 export interface StoredFile {
-  /** The name that the sender gave it, as {@link safeFileName} makes it. Never part of a path. */
+  /** The name that the sender gave it, as {@link toSafeFileName} makes it. Never part of a path. */
   original_name: string;
   /** Its key in R2, or the prefix of its pieces' keys: see {@link listSegments}. */
   storage_path: string;
@@ -76,10 +76,10 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
   try {
     for (let part = await reader.next(); part; part = await reader.next()) {
       if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
-      else if (part.name === 'mode' && part.filename === null) form.mode = await fieldText(reader);
-      else if (part.name === 'evolve' && part.filename === null) form.evolve = await fieldText(reader);
+      else if (part.name === 'mode' && part.filename === null) form.mode = await readFieldText(reader);
+      else if (part.name === 'evolve' && part.filename === null) form.evolve = await readFieldText(reader);
       else if (part.name === 'key' && part.filename === null && form.keys.length < MAX_KEYS)
-        form.keys.push(await fieldText(reader));
+        form.keys.push(await readFieldText(reader));
     }
     if (form.files.length === 0) throw noFiles();
     return form;
@@ -146,7 +146,7 @@ async function receiveFile(
     if (bytes.length > 0) throw wrongFileType('', FORM_TYPES);
     return;
   }
-  const name = safeFileName(part.filename);
+  const name = toSafeFileName(part.filename);
   if (form.files.length === MAX_FILES) throw tooManyFiles();
   if (!isAccepted(name, FORM_TYPES)) throw wrongFileType(name, FORM_TYPES);
   const file: StoredFile = {
@@ -156,11 +156,11 @@ async function receiveFile(
     mime_type: normalizeMediaType(part.mediaType),
   };
   form.files.push(file);
-  await store(reader, bucket, file, MAX_UPLOAD_BYTES - sumBytes(form.files));
+  await storePart(reader, bucket, file, MAX_UPLOAD_BYTES - sumBytes(form.files));
 }
 
 /** Puts the part that is being read into R2, piece by piece, under the keys of {@link listSegments}. */
-async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, maxBytes: number): Promise<void> {
+async function storePart(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, maxBytes: number): Promise<void> {
   for (let piece = 0, last = false; !last; piece += 1) {
     const block = await reader.block(PIECE_BYTES);
     last = block.last;
@@ -177,7 +177,7 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
 export const normalizeMediaType = (sent: string): string =>
   /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(sent) ? sent : UNKNOWN_TYPE;
 
-async function fieldText(reader: MultipartReader): Promise<string> {
+async function readFieldText(reader: MultipartReader): Promise<string> {
   const { bytes } = await reader.block(MAX_FIELD_BYTES);
   return Buffer.from(bytes).toString('utf8');
 }
@@ -189,7 +189,7 @@ const MAX_NAME_LENGTH = 255;
  * The name that a sender gave a file, safe to be stored and shown: the base name, in Unicode's form NFC, without control
  * characters and those that change the direction of text, cut to 255 characters before its extension.
  */
-export function safeFileName(given: string): string {
+export function toSafeFileName(given: string): string {
   const base = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
   const visible = limitMarks(base.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ''))
     .normalize('NFC')

@@ -90,7 +90,7 @@ export async function continueRecords(
       wanted = taken > 0 ? block : Math.min(wanted * 2, MAX_BYTES);
     } while (offset < from.offset + budget);
   } catch (error) {
-    throw error instanceof JsonProblem ? problems.ofJson(name, from.form, error) : error;
+    throw error instanceof JsonProblem ? problems.toJsonProblem(name, from.form, error) : error;
   }
   await output.flush();
   return { state: { ...from, offset, encoding, json, text: [...from.text, ...output.segments] }, facts: null };

@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { type LoadState, planFiles, readChunk } from './chunks.ts';
-import { cutValue, nextChunk } from './inference/index.ts';
+import { convertNextChunk, cutValue } from './inference/index.ts';
 import type { JobError, WorkedJob } from './job.ts';
 import { JobProblem } from './problems.ts';
 
@@ -58,7 +58,7 @@ export async function locateRow(
   let { line } = from;
   while (exceeds - fits > 1) {
     const length = Math.floor((fits + exceeds) / 2);
-    const piece = nextChunk(plan, from, block.subarray(0, length), chunk.last && length === block.length);
+    const piece = convertNextChunk(plan, from, block.subarray(0, length), chunk.last && length === block.length);
     if (piece.rows <= before) {
       fits = length;
       line = piece.position.line;

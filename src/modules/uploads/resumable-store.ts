@@ -57,7 +57,7 @@ interface Row {
 const COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
   received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 const UPLOAD_KEY_CONDITION = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
-const keyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
+const listKeyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
 
 const toUpload = (row: Row): ResumableUpload => ({
   id: row.id,
@@ -121,7 +121,7 @@ export async function insertUpload(
 export async function readUpload(tx: TenantTx, key: UploadKey): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
     `SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION}`,
-    keyParameters(key),
+    listKeyParameters(key),
   );
   return row && toUpload(row);
 }
@@ -140,12 +140,12 @@ export async function claimUpload(
     `UPDATE console.resumable_uploads SET writer = $4, writer_until = now() + make_interval(secs => $5)
      WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished AND updated_at > $6 AND received = $7
        AND (writer IS NULL OR writer_until < now()) RETURNING ${COLUMNS}`,
-    [...keyParameters(key), writer, seconds, since, offset],
+    [...listKeyParameters(key), writer, seconds, since, offset],
   );
   return row && toUpload(row);
 }
 
-interface Writing extends UploadProgress {
+interface UploadWriting extends UploadProgress {
   writer: string;
   /** The time of the write, in ISO 8601. */
   at: string;
@@ -155,13 +155,13 @@ interface Writing extends UploadProgress {
 export async function keepWriting(
   tx: TenantTx,
   key: UploadKey,
-  { writer, seconds, received, pieces, at }: Writing & { seconds: number },
+  { writer, seconds, received, pieces, at }: UploadWriting & { seconds: number },
 ): Promise<boolean> {
   const kept = await tx.execute(
     `UPDATE console.resumable_uploads
      SET received = $5, pieces = $6::json, updated_at = $7, writer_until = now() + make_interval(secs => $8)
      WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
-    [...keyParameters(key), writer, received, JSON.stringify(pieces), at, seconds],
+    [...listKeyParameters(key), writer, received, JSON.stringify(pieces), at, seconds],
   );
   return kept === 1;
 }
@@ -170,12 +170,12 @@ export async function keepWriting(
 export async function stopWriting(
   tx: TenantTx,
   key: UploadKey,
-  { writer, received, pieces, at }: Writing,
+  { writer, received, pieces, at }: UploadWriting,
 ): Promise<boolean> {
   const stopped = await tx.execute(
     `UPDATE console.resumable_uploads SET received = $5, pieces = $6::json, updated_at = $7, writer = NULL
      WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
-    [...keyParameters(key), writer, received, JSON.stringify(pieces), at],
+    [...listKeyParameters(key), writer, received, JSON.stringify(pieces), at],
   );
   return stopped === 1;
 }
@@ -188,13 +188,13 @@ export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Pr
   const [row] = await tx.query<Row>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
      WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished RETURNING ${COLUMNS}`,
-    [...keyParameters(key), at],
+    [...listKeyParameters(key), at],
   );
   return row && toUpload(row);
 }
 
 /** Begun uploads whose bytes are all there, up to `most`. */
-export async function readWhole(tx: TenantTx, companyId: string, most: number): Promise<ResumableUpload[]> {
+export async function readCompleteUploads(tx: TenantTx, companyId: string, most: number): Promise<ResumableUpload[]> {
   const rows = await tx.query<Row>(
     `SELECT ${COLUMNS} FROM console.resumable_uploads
      WHERE company_id = $1 AND NOT is_finished AND received = length ORDER BY updated_at LIMIT $2`,
@@ -211,7 +211,7 @@ export async function deleteUpload(
 ): Promise<ResumableUpload | undefined> {
   const [row] = await tx.query<Row>(
     `DELETE FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION} AND updated_at > $4 RETURNING ${COLUMNS}`,
-    [...keyParameters(key), since],
+    [...listKeyParameters(key), since],
   );
   return row && toUpload(row);
 }
@@ -242,7 +242,7 @@ export async function findUnfinishedUploads(
 }
 
 /** The time of the last byte of the upload that waits longest, in milliseconds; null where there is none. */
-export async function oldestUpload(tx: TenantTx, companyId: string): Promise<number | null> {
+export async function readOldestUpload(tx: TenantTx, companyId: string): Promise<number | null> {
   const [row] = await tx.query<{ oldest: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest
      FROM console.resumable_uploads WHERE company_id = $1`,

@@ -44,9 +44,9 @@ export const toStoredFile = (upload: uploads.ResumableUpload): StoredFile => ({
 });
 
 /** The name of a piece, with the request that wrote it: an object stored late never overwrites one of another request. */
-export const pieceName = (piece: number, writer: string): string => `${piece}.${writer}`;
+export const makePieceName = (piece: number, writer: string): string => `${piece}.${writer}`;
 
-export const newWriter = (): string => crypto.randomUUID().slice(-12);
+export const makeWriterId = (): string => crypto.randomUUID().slice(-12);
 
 /**
  * Deletes objects that are no longer needed; those that cannot be deleted now are left to the sweep.
@@ -193,7 +193,7 @@ export class Writing {
     }
     if (this.#length === 0) return;
     const { received, pieces } = this.#reached;
-    const name = pieceName(pieces.length, this.#writer);
+    const name = makePieceName(pieces.length, this.#writer);
     this.#uncounted.push(name);
     const key = makePieceKey(toStoredFile(this.#upload), name);
     await storing(this.#ctx.files.put(key, this.#buffer.subarray(0, this.#length)));

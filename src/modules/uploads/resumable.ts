@@ -26,11 +26,18 @@ import {
 import type { UploadMode } from './job.ts';
 import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
 import { tableChanged } from './problems.ts';
-import { makePieceKey, makePrefix, normalizeMediaType, safeFileName } from './receive.ts';
+import { makePieceKey, makePrefix, normalizeMediaType, toSafeFileName } from './receive.ts';
 import * as uploads from './resumable-store.ts';
-import { newWriter, pieceName, type SentBytes, toStoredFile, WRITER_SECONDS, Writing } from './resumable-writing.ts';
+import {
+  makePieceName,
+  makeWriterId,
+  type SentBytes,
+  toStoredFile,
+  WRITER_SECONDS,
+  Writing,
+} from './resumable-writing.ts';
 import { requireFileRoom } from './room.ts';
-import { keyFor, RESUME_AFTER_MS, requireChanging, toEvolve, toMode } from './service.ts';
+import { chooseKey, RESUME_AFTER_MS, requireChanging, toEvolve, toMode } from './service.ts';
 import * as store from './store.ts';
 
 /** The time without a byte after which an upload is deleted. Milliseconds. */
@@ -62,7 +69,7 @@ export async function beginUpload(
   wanted: NewResumable,
   sent: SentBytes | undefined,
 ): Promise<uploads.ResumableUpload> {
-  const begun = await insert(ctx, wanted);
+  const begun = await insertNewUpload(ctx, wanted);
   if (begun.length === 0) return finish(ctx, await requireDatabase(ctx), begun);
   if (!sent) return begun;
   try {
@@ -75,11 +82,11 @@ export async function beginUpload(
   }
 }
 
-async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uploads.ResumableUpload> {
+async function insertNewUpload(ctx: PrincipalContext, wanted: NewResumable): Promise<uploads.ResumableUpload> {
   const { tableId, length, metadata } = wanted;
   requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
   if (length > MAX_RESUMABLE_BYTES) throw resumableTooLarge();
-  const fileName = safeFileName(wanted.fileName);
+  const fileName = toSafeFileName(wanted.fileName);
   if (!isAccepted(fileName)) throw wrongFileType(fileName, ACCEPTED_TYPES);
   const mode = toUploadMode(wanted);
   const evolve = toEvolve(wanted.evolve ?? null);
@@ -96,11 +103,11 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
     userTableId: tableId ?? null,
     mode,
     evolve,
-    key: table ? keyFor(mode, wanted.key, table.columns) : null,
+    key: table ? chooseKey(mode, wanted.key, table.columns) : null,
     metadata,
     length,
     received: 0,
-    pieces: length === 0 ? [pieceName(0, newWriter())] : [],
+    pieces: length === 0 ? [makePieceName(0, makeWriterId())] : [],
     isFinished: false,
     updatedAt: now,
   };
@@ -109,7 +116,7 @@ async function insert(ctx: PrincipalContext, wanted: NewResumable): Promise<uplo
   // An empty file is stored as well: its job fails, and says why.
   for (const name of upload.pieces)
     await storing(ctx.files.put(makePieceKey(toStoredFile(upload), name), new Uint8Array()));
-  const limits = { most: MAX_UNFINISHED_UPLOADS, since: expiry(ctx), at: isoTimestamp(now) };
+  const limits = { most: MAX_UNFINISHED_UPLOADS, since: computeExpiry(ctx), at: isoTimestamp(now) };
   await database.transaction(async (tx) => {
     if (!(await uploads.insertUpload(tx, upload, limits))) throw tooManyUnfinished(MAX_UNFINISHED_UPLOADS);
     await requireFileRoom(ctx, tx, length);
@@ -127,18 +134,18 @@ function toUploadMode({ tableId, mode, evolve, key }: NewResumable): UploadMode 
   return toMode(mode ?? null);
 }
 
-function keyOfUpload(ctx: PrincipalContext, id: string): uploads.UploadKey {
+function makeUploadKey(ctx: PrincipalContext, id: string): uploads.UploadKey {
   if (!ID_PATTERN.test(id)) throw uploadNotFound();
   return { id, companyId: ctx.actor.companyId, createdByUserId: ctx.actor.id };
 }
 
 /** The time before which an upload's last byte makes it expired. */
-const expiry = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - RESUMABLE_MS);
+const computeExpiry = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - RESUMABLE_MS);
 
 /** The ARN of the table that an upload is for; of all tables where it makes a table, or does not exist. */
-export async function resumableArn(ctx: PrincipalContext, id: string): Promise<string> {
+export async function findUploadArn(ctx: PrincipalContext, id: string): Promise<string> {
   const database = ID_PATTERN.test(id) ? await openDatabaseIfAny(ctx) : undefined;
-  const upload = database && (await uploads.readUpload(database, keyOfUpload(ctx, id)));
+  const upload = database && (await uploads.readUpload(database, makeUploadKey(ctx, id)));
   return resourceArn('managed-tables:upload', ctx.actor.companyId, upload?.userTableId ?? '*');
 }
 
@@ -150,7 +157,7 @@ export async function getUpload(ctx: PrincipalContext, id: string): Promise<uplo
 }
 
 async function readUpload(ctx: PrincipalContext, id: string): Promise<uploads.ResumableUpload> {
-  const upload = await uploads.readUpload(await requireDatabase(ctx), keyOfUpload(ctx, id));
+  const upload = await uploads.readUpload(await requireDatabase(ctx), makeUploadKey(ctx, id));
   if (!upload || upload.updatedAt + RESUMABLE_MS <= ctx.now()) throw uploadNotFound();
   return upload;
 }
@@ -167,9 +174,9 @@ export async function appendBytes(
   { offset, ...sent }: { offset: number } & SentBytes,
 ): Promise<uploads.ResumableUpload> {
   const database = await requireDatabase(ctx);
-  const writer = newWriter();
-  const claim = { writer, offset, seconds: WRITER_SECONDS, since: expiry(ctx) };
-  const upload = await uploads.claimUpload(database, keyOfUpload(ctx, id), claim);
+  const writer = makeWriterId();
+  const claim = { writer, offset, seconds: WRITER_SECONDS, since: computeExpiry(ctx) };
+  const upload = await uploads.claimUpload(database, makeUploadKey(ctx, id), claim);
   if (!upload) {
     const { received, isFinished } = await readUpload(ctx, id);
     throw isFinished || received !== offset ? offsetConflict(received) : uploadLocked();
@@ -213,12 +220,12 @@ async function insertJob(tx: TenantTx, ctx: CompanyContext, upload: uploads.Resu
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: length };
   const createdAt = isoTimestamp(ctx.now());
   const job = { id, companyId, createdByUserId, files: [toStoredFile(upload)], progress, createdAt };
-  const isKeyThere = userTableId === null || (await holdsKey(tx, ctx, userTableId, { mode, key }));
+  const isKeyThere = userTableId === null || (await hasTableKeyColumns(tx, ctx, userTableId, { mode, key }));
   await store.insertJob(tx, { ...job, mode, evolve, key, userTableId });
   if (!isKeyThere) await store.failJob(tx, { id, companyId }, tableChanged, createdAt);
 }
 
-async function holdsKey(
+async function hasTableKeyColumns(
   tx: TenantTx,
   ctx: CompanyContext,
   tableId: string,
@@ -226,7 +233,7 @@ async function holdsKey(
 ): Promise<boolean> {
   try {
     const { columns } = await lockTable(tx, ctx, tableId);
-    keyFor(mode, key ?? [], columns);
+    chooseKey(mode, key ?? [], columns);
     return true;
   } catch (error) {
     // The job finds out by itself that there is no table.
@@ -237,8 +244,8 @@ async function holdsKey(
 }
 
 /** Makes the jobs of uploads whose bytes are all there and that have none. @returns the number of these uploads */
-export async function finishWhole(ctx: CompanyContext, database: TenantSql, most: number): Promise<number> {
-  const whole = await uploads.readWhole(database, ctx.actor.companyId, most);
+export async function finishCompleteUploads(ctx: CompanyContext, database: TenantSql, most: number): Promise<number> {
+  const whole = await uploads.readCompleteUploads(database, ctx.actor.companyId, most);
   for (const upload of whole) {
     await finish(ctx, database, upload).catch((error) => logError('upload_not_finished', error, { upload: upload.id }));
   }
@@ -250,7 +257,7 @@ export async function endUpload(ctx: PrincipalContext, id: string): Promise<void
   const database = await requireDatabase(ctx);
   // A request that is adding bytes may still put some: a sweep finds them.
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
-  const deleted = await uploads.deleteUpload(database, keyOfUpload(ctx, id), { since: expiry(ctx) });
+  const deleted = await uploads.deleteUpload(database, makeUploadKey(ctx, id), { since: computeExpiry(ctx) });
   if (!deleted) throw uploadNotFound();
   if (!deleted.isFinished)
     await deleteBytes(ctx, id).catch((error) => logError('files_not_deleted', error, { upload: id }));

@@ -3,7 +3,7 @@ import { quotaExceeded } from '../../db/failures.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import { quotaFor, type Sizes } from '../managed-database/service.ts';
+import { readQuota, type Sizes } from '../managed-database/service.ts';
 import { readTableSizes } from '../managed-tables/service.ts';
 import { ACTIVE_JOB_CONDITION } from './store.ts';
 
@@ -46,7 +46,7 @@ const COUNT_LOCK = 519_204_879;
  * @param bytes the bytes of this upload among them
  */
 export async function requireFileRoom(ctx: CompanyContext, tx: TenantTx, bytes: number): Promise<void> {
-  const limit = await quotaFor(ctx, 'file_bytes');
+  const limit = await readQuota(ctx, 'file_bytes');
   if (limit === undefined) return;
   await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);
   const use = await readFileBytes(ctx, tx);
@@ -60,7 +60,7 @@ export async function withinFileQuota<T>(
   bytes: number,
   write: (tx: TenantTx) => Promise<T>,
 ): Promise<T> {
-  if ((await quotaFor(ctx, 'file_bytes')) === undefined) return write(database);
+  if ((await readQuota(ctx, 'file_bytes')) === undefined) return write(database);
   return database.transaction(async (tx) => {
     const result = await write(tx);
     await requireFileRoom(ctx, tx, bytes);
@@ -70,7 +70,7 @@ export async function withinFileQuota<T>(
 
 /** Refuses an upload, before any byte of it is read, if the company's quota is used up. */
 export async function requireSomeRoom(ctx: CompanyContext, tx: TenantTx): Promise<void> {
-  const limit = await quotaFor(ctx, 'file_bytes');
+  const limit = await readQuota(ctx, 'file_bytes');
   if (limit === undefined) return;
   const use = await readFileBytes(ctx, tx);
   if (use >= limit) throw quotaExceeded({ quota: 'file_bytes', limit, use });

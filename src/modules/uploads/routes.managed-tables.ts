@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { sentBody } from '../../http/sent-body.ts';
+import { toSentBody } from '../../http/sent-body.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
-import { waiting } from '../../http/waiting.ts';
+import { declareWaiting } from '../../http/waiting.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
@@ -26,14 +26,14 @@ import { confirmation, EVOLVE_MODES } from './job.ts';
 import { ACCEPTED_TYPES } from './kinds.ts';
 import { readingOptions } from './look.ts';
 import {
-  activeJobs,
-  analyseAgain,
   cancelUpload,
   confirmUpload,
+  findJobArn,
+  findJobArnToRead,
   getJob,
-  jobArn,
-  jobArnToRead,
-  jobStamps,
+  listActiveJobs,
+  readJobStamps,
+  reanalyse,
   startTableUpload,
   startUpload,
   startUploadFromUrl,
@@ -119,7 +119,7 @@ export const uploadEndpoints = [
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
       fails: [...formFailures, quotaExceeded, ...tenantSqlFailures],
     },
-    async ({ ctx, request }) => ({ job_id: await startUpload(ctx, sentBody(request)), status: 'queued' as const }),
+    async ({ ctx, request }) => ({ job_id: await startUpload(ctx, toSentBody(request)), status: 'queued' as const }),
   ),
 
   endpoint(
@@ -150,7 +150,7 @@ export const uploadEndpoints = [
       fails: [tableNotFound, invalid, tableBusy, quotaExceeded, ...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, request }) => ({
-      job_id: await startTableUpload(ctx, params.id, sentBody(request)),
+      job_id: await startTableUpload(ctx, params.id, toSentBody(request)),
       status: 'queued' as const,
     }),
   ),
@@ -187,20 +187,20 @@ export const uploadEndpoints = [
       returns: ok(z.object({ records: z.array(uploadJobView) })),
       fails: [...tenantSqlFailures],
     },
-    async ({ ctx }) => ({ records: (await activeJobs(ctx)).map((job) => viewUploadJob(ctx, job)) }),
+    async ({ ctx }) => ({ records: (await listActiveJobs(ctx)).map((job) => viewUploadJob(ctx, job)) }),
   ),
 
   endpoint(
     {
       method: 'get',
       path: '/v1/managed-tables/upload-jobs/{jobId}',
-      access: { action: 'managed-tables:list', on: jobArnToRead },
+      access: { action: 'managed-tables:list', on: findJobArnToRead },
       operationId: 'getUploadJob',
       summary: 'Get an upload job',
       description:
         'To be asked again until it waits for confirmation, when `inferred_schema` is there, and then until it is `done` or `failed`, when `error` says why.',
       returns: ok(uploadJobView),
-      ...waiting(jobStamps),
+      ...declareWaiting(readJobStamps),
       fails: [jobNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => viewUploadJob(ctx, await getJob(ctx, params.jobId)),
@@ -210,7 +210,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/analyze',
-      access: { action: 'managed-tables:upload', on: jobArn },
+      access: { action: 'managed-tables:upload', on: findJobArn },
       operationId: 'analyzeUploadJob',
       summary: 'Analyze the files of an upload job again',
       description:
@@ -220,7 +220,7 @@ export const uploadEndpoints = [
       fails: [jobNotFound, notWaitingConfirm, invalid, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => {
-      await analyseAgain(ctx, params.jobId, body);
+      await reanalyse(ctx, params.jobId, body);
       return { status: 'queued' as const };
     },
   ),
@@ -229,7 +229,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/confirm',
-      access: { action: 'managed-tables:upload', on: jobArn },
+      access: { action: 'managed-tables:upload', on: findJobArn },
       operationId: 'confirmUploadJob',
       summary: 'Confirm an upload job',
       description:
@@ -249,7 +249,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/cancel',
-      access: { action: 'managed-tables:upload', on: jobArn },
+      access: { action: 'managed-tables:upload', on: findJobArn },
       operationId: 'cancelUploadJob',
       summary: 'Cancel an upload job',
       description: 'Fails a job that has not ended, with `error.code` `CANCELLED`; no table and no rows of it remain.',
@@ -266,7 +266,7 @@ export const uploadEndpoints = [
     {
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/undo',
-      access: { action: 'managed-tables:upload', on: jobArn },
+      access: { action: 'managed-tables:upload', on: findJobArn },
       operationId: 'undoUploadJob',
       summary: 'Undo the load of an upload job',
       description:

@@ -27,10 +27,10 @@ import {
   appendBytes,
   beginUpload,
   endUpload,
+  findUploadArn,
   getUpload,
   type NewResumable,
   RESUMABLE_MS,
-  resumableArn,
 } from './resumable.ts';
 import type { ResumableUpload } from './resumable-store.ts';
 import type { Checksum, SentBytes } from './resumable-writing.ts';
@@ -60,7 +60,7 @@ const TUS: Omit<Protocol, 'requestHeaders'> = {
   },
 };
 
-const READS = {
+const READ_DESCRIPTIONS = {
   'Tus-Resumable': 'The version of the protocol, `1.0.0`. Required.',
   'Upload-Length': 'The number of bytes of the file. Required.',
   'Upload-Metadata':
@@ -73,7 +73,7 @@ const READS = {
 const bytes = { [BYTES]: z.string().meta({ format: 'binary' }) };
 
 const failures = [wrongTusVersion, uploadNotFound, notProvisioned, ...tenantSqlFailures];
-const ofBytes = [
+const byteRouteFailures = [
   wrongUploadHeader,
   wrongUploadType,
   offsetConflict,
@@ -83,9 +83,9 @@ const ofBytes = [
   storageUnavailable,
 ];
 
-const describeProtocol = (...reads: (keyof typeof READS)[]): Protocol => ({
+const describeProtocol = (...reads: (keyof typeof READ_DESCRIPTIONS)[]): Protocol => ({
   ...TUS,
-  requestHeaders: Object.fromEntries(reads.map((name) => [name, READS[name]])),
+  requestHeaders: Object.fromEntries(reads.map((name) => [name, READ_DESCRIPTIONS[name]])),
 });
 
 const CONTINUED =
@@ -109,7 +109,7 @@ export const resumableUploadEndpoints = [
       returns: raw(201, 'The upload, at `Location`.'),
       fails: [
         ...failures,
-        ...ofBytes,
+        ...byteRouteFailures,
         invalid,
         tableNotFound,
         resumableTooLarge,
@@ -131,7 +131,7 @@ export const resumableUploadEndpoints = [
     {
       method: 'get',
       path: `${PATH}/{uploadId}`,
-      access: { action: 'managed-tables:upload', on: resumableArn },
+      access: { action: 'managed-tables:upload', on: findUploadArn },
       operationId: 'getResumableUpload',
       summary: 'Get how far a resumable upload is',
       description:
@@ -150,14 +150,14 @@ export const resumableUploadEndpoints = [
     {
       method: 'patch',
       path: `${PATH}/{uploadId}`,
-      access: { action: 'managed-tables:upload', on: resumableArn },
+      access: { action: 'managed-tables:upload', on: findUploadArn },
       operationId: 'sendResumableUpload',
       summary: 'Send bytes of a resumable upload',
       description: `${CONTINUED} Of two requests at once one is refused.`,
       protocol: describeProtocol('Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
-      fails: [...failures, ...ofBytes],
+      fails: [...failures, ...byteRouteFailures],
     },
     async ({ ctx, params, request }) => {
       requireVersion(request);
@@ -168,14 +168,14 @@ export const resumableUploadEndpoints = [
     {
       method: 'post',
       path: `${PATH}/{uploadId}`,
-      access: { action: 'managed-tables:upload', on: resumableArn },
+      access: { action: 'managed-tables:upload', on: findUploadArn },
       operationId: 'sendResumableUploadByPost',
       summary: 'Send bytes of a resumable upload by POST',
       description: `For clients that cannot send PATCH: with \`X-HTTP-Method-Override: PATCH\`. ${CONTINUED} With \`HEAD\` or \`DELETE\` it is answered as that method.`,
       protocol: describeProtocol('X-HTTP-Method-Override', 'Tus-Resumable', 'Upload-Offset', 'Upload-Checksum'),
       raw: bytes,
       returns: raw(204, 'The bytes are there.'),
-      fails: [...failures, ...ofBytes],
+      fails: [...failures, ...byteRouteFailures],
     },
     async ({ ctx, params, request }) => {
       requireVersion(request);
@@ -196,7 +196,7 @@ export const resumableUploadEndpoints = [
     {
       method: 'delete',
       path: `${PATH}/{uploadId}`,
-      access: { action: 'managed-tables:upload', on: resumableArn },
+      access: { action: 'managed-tables:upload', on: findUploadArn },
       operationId: 'deleteResumableUpload',
       summary: 'Delete a resumable upload',
       description: 'With the bytes that have arrived. The job of one that is finished stays.',

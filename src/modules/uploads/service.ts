@@ -1,4 +1,4 @@
-import { deniedEverywhere } from '../../access/denials.ts';
+import { findDeniedEverywhere } from '../../access/denials.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -122,7 +122,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): 
   if (tableId !== null) await getTable(ctx, tableId);
   requireChanging(ctx, mode, tableId, evolve);
   await requireSomeRoom(ctx, database);
-  const job = newJob(ctx, ctx.newId(), []);
+  const job = makeJob(ctx, ctx.newId(), []);
   const fetched = await beginFetch(ctx, job.id, sent.url, sent.filename);
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
   await insertJob(ctx, database, { ...job, fetched }, { mode, evolve, keys, tableId });
@@ -130,7 +130,7 @@ export async function startUploadFromUrl(ctx: PrincipalContext, sent: Address): 
   return job.id;
 }
 
-const newJob = (ctx: PrincipalContext, id: string, files: StoredFile[]): store.NewJob => ({
+const makeJob = (ctx: PrincipalContext, id: string, files: StoredFile[]): store.NewJob => ({
   id,
   companyId: ctx.actor.companyId,
   createdByUserId: ctx.actor.id,
@@ -158,7 +158,7 @@ async function insertJob(
   }
   await inTransaction(database, async (tx) => {
     const { columns } = await lockTable(tx, ctx, tableId);
-    await store.insertJob(tx, { ...job, mode, evolve, key: keyFor(mode, keys, columns), userTableId: tableId });
+    await store.insertJob(tx, { ...job, mode, evolve, key: chooseKey(mode, keys, columns), userTableId: tableId });
     await requireFileRoom(ctx, tx, bytes);
   });
 }
@@ -175,7 +175,7 @@ export function requireChanging(
 }
 
 /** The columns of the key of an upsert; null for other modes, which have no key. @throws invalid */
-export function keyFor(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
+export function chooseKey(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
   const problem = (message: string) => invalid([{ field: 'key', message }]);
   if (mode !== 'upsert') {
     if (keys.length > 0) throw problem('is for the mode upsert');
@@ -204,7 +204,7 @@ async function startJob(
   const form = await receiveForm(sent, ctx.files, makePrefix(companyId, id));
   const { files } = form;
   try {
-    await insert(newJob(ctx, id, files), form);
+    await insert(makeJob(ctx, id, files), form);
   } catch (error) {
     // With an unknown result the job may be there and need its files; otherwise a sweep deletes them.
     if (!resultUnknown.matches(error)) await discardFiles(ctx.files, files);
@@ -215,10 +215,10 @@ async function startJob(
 }
 
 /** The ARN of the table that a job loads into; of all tables where it makes a table, or does not exist. */
-export const jobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(openDatabaseIfAny, ctx, id);
+export const findJobArn = (ctx: PrincipalContext, id: string): Promise<string> => findArn(openDatabaseIfAny, ctx, id);
 
-/** As `jobArn`, for a request that only reads. */
-export const jobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> =>
+/** As `findJobArn`, for a request that only reads. */
+export const findJobArnToRead = (ctx: PrincipalContext, id: string): Promise<string> =>
   findArn(openDatabaseToRead, ctx, id);
 
 async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id: string): Promise<string> {
@@ -230,28 +230,28 @@ async function findArn(open: typeof openDatabaseIfAny, ctx: PrincipalContext, id
 export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
   const key = toJobKey(ctx, id);
   const database = await openDatabaseToRead(ctx);
-  return permitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
+  return requirePermitted(ctx, 'managed-tables:list', database && (await store.readJob(database, key)));
 }
 
 /** Returns a stamp for each of these jobs that differs after each change. */
-export async function jobStamps(ctx: CompanyContext, ids: readonly string[]): Promise<Map<string, string>> {
+export async function readJobStamps(ctx: CompanyContext, ids: readonly string[]): Promise<Map<string, string>> {
   const database = await openDatabaseToRead(ctx);
   return database ? store.readLastChanges(database, ctx.actor.companyId, ids) : new Map();
 }
 
 /** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
-export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
+export async function listActiveJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
   const database = await openDatabaseToRead(ctx);
   if (!database) return [];
-  return store.readActiveJobs(database, ctx.actor.companyId, deniedEverywhere(ctx.actor, 'table'));
+  return store.readActiveJobs(database, ctx.actor.companyId, findDeniedEverywhere(ctx.actor, 'table'));
 }
 
 /** Returns a job, if the caller is allowed the action on its table. */
 export async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
-  return permitted(ctx, action, await store.readJob(await requireJobsDatabase(ctx), toJobKey(ctx, id)));
+  return requirePermitted(ctx, action, await store.readJob(await requireJobsDatabase(ctx), toJobKey(ctx, id)));
 }
 
-function permitted(ctx: PrincipalContext, action: TableAction, job: UploadJob | undefined): UploadJob {
+function requirePermitted(ctx: PrincipalContext, action: TableAction, job: UploadJob | undefined): UploadJob {
   if (!job) throw jobNotFound();
   if (job.userTableId !== null) requireAction(ctx.actor, action, job.userTableId);
   return job;
@@ -266,7 +266,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
   const job = await requireJob(ctx, 'managed-tables:upload', id);
   requireChanging(ctx, job.mode, job.userTableId, job.evolve);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
-  const schema = { ...(await confirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
+  const schema = { ...(await findConfirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await knowsTimeZone(database, schema.time_zone))) {
     throw invalid([{ field: 'time_zone', message: 'is not a time zone that the database knows' }]);
   }
@@ -292,7 +292,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
  * Queues another analysis of a waiting job's files with a person's reading options. Of several requests for one job, and its
  * confirm, one wins.
  */
-export async function analyseAgain(ctx: PrincipalContext, id: string, said: ReadingOptions): Promise<void> {
+export async function reanalyse(ctx: PrincipalContext, id: string, said: ReadingOptions): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
@@ -311,7 +311,7 @@ export async function analyseAgain(ctx: PrincipalContext, id: string, said: Read
 }
 
 /** The name and columns of the table that is confirmed: a new one, or the existing one. */
-async function confirmedTable(
+async function findConfirmedTable(
   ctx: CompanyContext,
   job: UploadJob,
   { display_name, columns }: Confirmation,

@@ -14,7 +14,7 @@ import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
-import { findKind, type KindName, unpackedName } from './kinds.ts';
+import { findKind, type KindName, removePackedExtension } from './kinds.ts';
 import { beginReading, continueParquet, PARQUET_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
@@ -29,7 +29,7 @@ import {
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
-import { listSegments, makePrefix, type StoredFile, safeFileName } from './receive.ts';
+import { listSegments, makePrefix, type StoredFile, toSafeFileName } from './receive.ts';
 import { beginRecords, continueRecords, type RecordsState } from './records.ts';
 import {
   beginConversion,
@@ -107,9 +107,9 @@ export async function prepareItem(
   items: Item[],
   index: number,
 ): Promise<{ items: Item[]; bytes: number }> {
-  const next = await nextStage(ctx, making, items[index] as Item);
+  const next = await runNextStage(ctx, making, items[index] as Item);
   const all = items.toSpliced(index, 1, ...next.items);
-  if (all.reduce((sum, item) => sum + convertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
+  if (all.reduce((sum, item) => sum + countConvertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
     throw new JobProblem(workbookTooLarge(getName(items[index])));
   }
   if (all.length > MAX_ITEMS) throw new JobProblem(archiveOfTooManyFiles(getName(items[index]), MAX_ITEMS));
@@ -117,7 +117,7 @@ export async function prepareItem(
 }
 
 /** The bytes of text that a workbook was converted to. */
-function convertedBytes(item: Item): number {
+function countConvertedBytes(item: Item): number {
   if (item.kind === 'workbook') return item.conversion.written;
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
 }
@@ -130,10 +130,10 @@ interface Stage {
   bytes: number;
 }
 
-async function nextStage(ctx: CompanyContext, making: TextConversion, item: Item): Promise<Stage> {
+async function runNextStage(ctx: CompanyContext, making: TextConversion, item: Item): Promise<Stage> {
   switch (item.kind) {
     case 'file':
-      return identify(ctx, making, item);
+      return identifyFile(ctx, making, item);
     case 'entry':
       return unpackEntry(ctx, making, item);
     case 'workbook':
@@ -164,7 +164,7 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
 /** The first stage of a file, by its kind. */
 const STAGES: Record<KindName, (ctx: CompanyContext, making: TextConversion, item: FileItem) => Promise<Stage>> = {
   csv: identifyText,
-  tsv: async (ctx, making, item) => withDelimiter(await identifyText(ctx, making, item), '\t'),
+  tsv: async (ctx, making, item) => setDelimiter(await identifyText(ctx, making, item), '\t'),
   workbook: identifyWorkbook,
   oldWorkbook: identifyWorkbook,
   json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
@@ -176,8 +176,8 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: TextConversion, ite
   archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStored(item)), bytes: HEAD_BYTES }),
 };
 
-async function identify(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
-  const unpacked = unpackedName(item.name);
+async function identifyFile(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
+  const unpacked = removePackedExtension(item.name);
   if (unpacked === null || item.isUnpacked) return STAGES[findKind(unpacked ?? item.name) ?? 'csv'](ctx, making, item);
   const head = await readHead(ctx, item);
   if (isGzip(head)) return { items: [{ kind: 'packed', ...toStored(item), unpacked: [] }], bytes: 0 };
@@ -186,7 +186,7 @@ async function identify(ctx: CompanyContext, making: TextConversion, item: FileI
   return { items: [{ ...item, isUnpacked: true }], bytes: 0 };
 }
 
-const withDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
+const setDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
   items: items.map((item) => (item.kind === 'text' ? { ...item, delimiter } : item)),
   bytes,
 });
@@ -237,12 +237,12 @@ async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<I
     const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
     return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
       kind: 'entry',
-      name: safeFileName(entry.name),
+      name: toSafeFileName(entry.name),
       archive,
       entry,
     }));
   } catch (error) {
-    throw archiveProblem(error, archive.name);
+    throw toArchiveProblem(error, archive.name);
   }
 }
 
@@ -251,11 +251,11 @@ async function unpackEntry(
   making: TextConversion,
   item: Item & { kind: 'entry' },
 ): Promise<Stage> {
-  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
+  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, making));
   try {
     await unpack(openZip(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
   } catch (error) {
-    throw archiveProblem(error, item.archive.name);
+    throw toArchiveProblem(error, item.archive.name);
   }
   await writer.flush();
   const { segments } = writer;
@@ -263,7 +263,7 @@ async function unpackEntry(
   return { items: [file], bytes: item.entry.size };
 }
 
-function archiveProblem(error: unknown, archive: string): unknown {
+function toArchiveProblem(error: unknown, archive: string): unknown {
   if (error instanceof ZipTooLarge) return new JobProblem(archiveTooLarge(archive));
   return error instanceof ZipDamaged ? new JobProblem(archiveDamaged(archive)) : error;
 }
@@ -277,7 +277,7 @@ async function convertWorkbook(
   const environment = {
     bucket: ctx.files,
     zip: openZip(ctx, item),
-    newKey: () => newKey(ctx, making),
+    newKey: () => makeTextKey(ctx, making),
     sheet: making.sheet,
     budget,
     block: blockBytes(ctx.config),
@@ -288,11 +288,11 @@ async function convertWorkbook(
   );
   if (!conversion) return postponeItem(ctx, item);
   if (!conversion.result) return { items: [{ ...item, conversion }], bytes: budget };
-  return { items: [sheetText(item.name, conversion.result)], bytes: budget };
+  return { items: [toSheetItem(item.name, conversion.result)], bytes: budget };
 }
 
 /** The number of bytes that a message unpacks for each byte that it would read of other files. */
-const UNPACKED_SHARE = 16;
+const UNPACKED_BYTES_PER_READ = 16;
 
 async function unpackFile(
   ctx: CompanyContext,
@@ -303,9 +303,9 @@ async function unpackFile(
   const { stream } = openZip(ctx, item);
   const environment = {
     bucket: ctx.files,
-    newKey: () => newKey(ctx, making),
+    newKey: () => makeTextKey(ctx, making),
     stream: () => stream(0, size),
-    budget: UNPACKED_SHARE * ctx.config.UPLOAD_MESSAGE_BYTES,
+    budget: UNPACKED_BYTES_PER_READ * ctx.config.UPLOAD_MESSAGE_BYTES,
   };
   const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
   const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
@@ -322,7 +322,7 @@ async function readRecords(
   const { name, segments, size_bytes } = item;
   const environment = {
     bucket: ctx.files,
-    newKey: () => newKey(ctx, making),
+    newKey: () => makeTextKey(ctx, making),
     read: createReader(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
     block: blockBytes(ctx.config),
@@ -330,7 +330,7 @@ async function readRecords(
   const { state, facts } = await continueRecords(environment, { name, size: size_bytes }, item.reading);
   const bytes = Math.max(1, state.offset - item.reading.offset);
   if (!facts) return { items: [{ kind: 'records', name, segments, size_bytes, reading: state }], bytes };
-  return { items: [recordsText(name, state.text, facts)], bytes };
+  return { items: [toRecordsItem(name, state.text, facts)], bytes };
 }
 
 async function readParquetFile(
@@ -341,7 +341,7 @@ async function readParquetFile(
   const { name, size_bytes: size } = item;
   const environment = {
     bucket: ctx.files,
-    newKey: () => newKey(ctx, making),
+    newKey: () => makeTextKey(ctx, making),
     read: createReader(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
   };
@@ -353,10 +353,10 @@ async function readParquetFile(
   const { reading, facts } = read;
   const bytes = Math.max(1, reading.written - item.reading.written);
   if (!facts) return { items: [{ ...item, reading }], bytes };
-  return { items: [recordsText(name, reading.text, facts)], bytes };
+  return { items: [toRecordsItem(name, reading.text, facts)], bytes };
 }
 
-const recordsText = (name: string, segments: Segment[], records: RecordFacts): Item => ({
+const toRecordsItem = (name: string, segments: Segment[], records: RecordFacts): Item => ({
   kind: 'text',
   name,
   sheet: null,
@@ -382,10 +382,10 @@ async function convertAtOnce(
     size: stored.size_bytes,
     read: createReader(ctx, stored),
     sheet: making.sheet,
-    begin: () => segmentOutput(ctx, making),
+    begin: () => createSegmentOutput(ctx, making),
   };
   const converted = await convert(stored.name, file);
-  return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+  return { items: [toSheetItem(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
 /** Converts an old workbook. @returns null while other workbooks leave no room in memory for its texts */
@@ -401,15 +401,15 @@ async function convertBiffFile(
       size: stored.size_bytes,
       read: createReader(ctx, stored),
       sheet: making.sheet,
-      begin: () => segmentOutput(ctx, making),
+      begin: () => createSegmentOutput(ctx, making),
       reserve,
     });
-    return { items: [sheetText(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+    return { items: [toSheetItem(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
   });
 }
 
-function segmentOutput(ctx: CompanyContext, making: TextConversion): SheetOutput<Segment[]> {
-  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, making));
+function createSegmentOutput(ctx: CompanyContext, making: TextConversion): SheetOutput<Segment[]> {
+  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, making));
   return {
     write: (text) => writer.write(text),
     end: async () => {
@@ -419,7 +419,7 @@ function segmentOutput(ctx: CompanyContext, making: TextConversion): SheetOutput
   };
 }
 
-const sheetText = (name: string, { text: segments, sheet }: Converted<Segment[]>): Item => ({
+const toSheetItem = (name: string, { text: segments, sheet }: Converted<Segment[]>): Item => ({
   kind: 'text',
   sheet,
   name,
@@ -463,7 +463,7 @@ export async function deleteConvertedTexts(
 }
 
 /** A new key each time. */
-const newKey = (ctx: CompanyContext, making: TextConversion): string =>
+const makeTextKey = (ctx: CompanyContext, making: TextConversion): string =>
   `${makeConversionPrefix(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
 
 function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }: StoredBytes): ReadRange {

@@ -1,7 +1,7 @@
 import { literal, qualified, quoted } from '../../tenant-sql/identifiers.ts';
 
 /** The table of schema `console` that holds the rows of a load until all are there, named by the id of its table. */
-export const stagingTable = (tableId: string): string => qualified('console', tableId);
+export const formatStagingTable = (tableId: string): string => qualified('console', tableId);
 
 /** Draws the first characters of the ids of rows that are added together: the rest of each is its counter (see `countRowIds`). */
 export const DRAW_BEGINNING = 'SELECT left(uuidv7()::text, 24) AS beginning';
@@ -17,7 +17,7 @@ export function appendRows(table: string, stagingId: string, columns: string[], 
   const values = columns.map((name) => `staged.${quoted(name)}`).join(', ');
   return `INSERT INTO ${qualified('public', table)} ("id", ${names})
     SELECT (${literal(beginning)} || right(staged."id"::text, 12))::uuid, ${values}
-    FROM ${stagingTable(stagingId)} AS staged ORDER BY staged."id"`;
+    FROM ${formatStagingTable(stagingId)} AS staged ORDER BY staged."id"`;
 }
 
 /**
@@ -28,13 +28,13 @@ export function selectLongest(stagingId: string, columns: string[]): string {
   const values = columns.map(
     (name, at) => `(${at}, pg_column_size(staged.${quoted(name)}), staged.${quoted(name)}::text)`,
   );
-  const earlier = `SELECT count(*) FROM ${stagingTable(stagingId)} AS earlier WHERE earlier."id" <= staged."id"`;
+  const earlier = `SELECT count(*) FROM ${formatStagingTable(stagingId)} AS earlier WHERE earlier."id" <= staged."id"`;
   return `SELECT (${earlier}) AS row, longest.at, left(longest.value, 300) AS value
-    FROM ${stagingTable(stagingId)} AS staged CROSS JOIN LATERAL (VALUES ${values.join(', ')}) AS longest(at, size, value)
+    FROM ${formatStagingTable(stagingId)} AS staged CROSS JOIN LATERAL (VALUES ${values.join(', ')}) AS longest(at, size, value)
     ORDER BY longest.size DESC NULLS LAST, staged."id" LIMIT 1`;
 }
 
 /** Frees the space of deleted rows, unless the table is locked. Must not be in a transaction. */
-export function vacuum(table: string): string {
+export function buildVacuum(table: string): string {
   return `VACUUM (ANALYZE, SKIP_LOCKED) ${qualified('public', table)}`;
 }

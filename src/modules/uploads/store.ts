@@ -1,7 +1,7 @@
 import type { Denials } from '../../permissions/denials.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import { deniedValues, notDenied } from '../managed-tables/service.ts';
+import { listDeniedValues, notDeniedCondition } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type {
   ConfirmedSchema,
@@ -136,9 +136,9 @@ export async function readLastChanges(tx: TenantTx, companyId: string, ids: read
 export async function readActiveJobs(tx: TenantTx, companyId: string, denied: Denials): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(
     `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}
-       AND (user_table_id IS NULL OR ${notDenied('user_table_id', 3)})
+       AND (user_table_id IS NULL OR ${notDeniedCondition('user_table_id', 3)})
      ORDER BY created_at DESC, id DESC LIMIT $2`,
-    [companyId, MAX_LISTED, ...deniedValues(denied)],
+    [companyId, MAX_LISTED, ...listDeniedValues(denied)],
   );
   return rows.map(toJob);
 }

@@ -69,7 +69,11 @@ export async function readSilentJobs(
 }
 
 /** The milliseconds from `since` on until the next active job is silent; null when there is none. */
-export async function untilNextSilent(tx: TenantTx, companyId: string, since: SilentSince): Promise<number | null> {
+export async function measureTimeUntilSilent(
+  tx: TenantTx,
+  companyId: string,
+  since: SilentSince,
+): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE})) * 1000)::bigint AS left
      FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}`,
@@ -120,7 +124,7 @@ export async function deleteEndedJobs(
  * Names of staging tables that no active job uses. The state is searched as text: it may hold half a character of a
  * file, and Postgres would refuse that as JSON.
  */
-export async function orphanedStagingTables(tx: TenantTx): Promise<string[]> {
+export async function listOrphanedStagingTables(tx: TenantTx): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables
      WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'

@@ -11,13 +11,13 @@ import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed
 import { failJobAtStep } from './fail-job.ts';
 import { dropKeptRows } from './kept-rows.ts';
 import { type KeptTable, readKept } from './load-store.ts';
-import { expired, Superseded } from './problems.ts';
+import { Superseded, waitExpired } from './problems.ts';
 import { makePrefix, parseJobId } from './receive.ts';
-import { finishWhole, RESUMABLE_MS } from './resumable.ts';
-import { deleteExpired, findUnfinishedUploads, oldestUpload } from './resumable-store.ts';
+import { finishCompleteUploads, RESUMABLE_MS } from './resumable.ts';
+import { deleteExpired, findUnfinishedUploads, readOldestUpload } from './resumable-store.ts';
 import { FILE_RETENTION_MS, measureCompany } from './room.ts';
 import { RESUME_AFTER_MS } from './service.ts';
-import { stagingTable } from './staging.ts';
+import { formatStagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
 
@@ -85,19 +85,19 @@ async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<numb
   const since = { waiting: before(WAITING_MS), working: before(RESUME_AFTER_MS) };
   for (const job of await store.readSilentJobs(database, companyId, since, JOBS_PER_RUN)) {
     await logFailure(ctx, { job_id: job.id }, () =>
-      job.status === 'waiting_confirm' ? expire(ctx, database, job) : queueAgain(ctx, job),
+      job.status === 'waiting_confirm' ? expireJob(ctx, database, job) : requeueJob(ctx, job),
     );
   }
-  const left = await store.untilNextSilent(database, companyId, since);
+  const left = await store.measureTimeUntilSilent(database, companyId, since);
   // A job that is silent already was just queued, or is one too many for this run.
   return left === null ? Number.POSITIVE_INFINITY : ctx.now() + (left > 0 ? left : RESUME_AFTER_MS);
 }
 
-async function expire(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
+async function expireJob(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
   try {
     await notifyChange(ctx, async (announced) => {
       await announced;
-      await failJobAtStep(database, ctx, job.id, job.step, expired);
+      await failJobAtStep(database, ctx, job.id, job.step, waitExpired);
     });
   } catch (error) {
     // It was confirmed or cancelled meanwhile.
@@ -105,15 +105,15 @@ async function expire(ctx: CompanyContext, database: TenantSql, job: store.Swept
   }
 }
 
-async function queueAgain(ctx: CompanyContext, job: store.SweptJob): Promise<void> {
+async function requeueJob(ctx: CompanyContext, job: store.SweptJob): Promise<void> {
   const type = job.status === 'inserting' ? 'upload.load' : 'upload.analyse';
   await ctx.jobs.send({ type, companyId: ctx.actor.companyId, jobId: job.id });
 }
 
 /** Drops staging tables without a job, which only a mistake leaves: one is dropped in the transaction that ends its job. */
 async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  for (const name of await store.orphanedStagingTables(database)) {
-    await logFailure(ctx, { table: name }, () => database.execute(`DROP TABLE IF EXISTS ${stagingTable(name)}`));
+  for (const name of await store.listOrphanedStagingTables(database)) {
+    await logFailure(ctx, { table: name }, () => database.execute(`DROP TABLE IF EXISTS ${formatStagingTable(name)}`));
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -143,10 +143,10 @@ async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promis
  */
 async function sweepUnfinished(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
-  const isLeft = (await finishWhole(ctx, database, JOBS_PER_RUN)) > 0;
+  const isLeft = (await finishCompleteUploads(ctx, database, JOBS_PER_RUN)) > 0;
   const until = isoTimestamp(ctx.now() - RESUMABLE_MS);
   if ((await deleteExpired(database, companyId, until, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
-  const oldest = await oldestUpload(database, companyId);
+  const oldest = await readOldestUpload(database, companyId);
   const due = oldest === null ? Number.POSITIVE_INFINITY : oldest + RESUMABLE_MS;
   return isLeft ? Math.min(due, ctx.now() + RESUME_AFTER_MS) : due;
 }
@@ -171,7 +171,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
     for (const { key } of page.objects) {
       const id = parseJobId(key);
       if (begun.has(id)) continue;
-      const deletable = neededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
+      const deletable = computeNeededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
       if (deletable <= ctx.now()) overdue.push(key);
       else due = Math.min(due, deletable);
     }
@@ -182,7 +182,7 @@ async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<num
 }
 
 /** The time when a job ended, in milliseconds; without a job, when the upload began, which its id tells. */
-function neededUntil(id: string, job: store.SweptJob | undefined): number {
+function computeNeededUntil(id: string, job: store.SweptJob | undefined): number {
   if (!job) return getCreatedAt(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;
 }

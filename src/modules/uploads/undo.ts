@@ -40,7 +40,7 @@ export interface UndoResult {
   restored: number;
 }
 
-const since = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - UNDOABLE_MS);
+const computeUndoStart = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - UNDOABLE_MS);
 
 /** The reason why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
 function findRefusal(
@@ -65,11 +65,11 @@ export async function listLoads(
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: (Load & { undoable: boolean })[] }> {
   const database = await requireTablesDatabaseToRead(ctx);
-  const from = since(ctx);
+  const from = computeUndoStart(ctx);
   const window = { limit: perPage, offset: (page - 1) * perPage };
   const loads = selectLoads(ctx.actor.companyId, tableId, from, window);
   const [limits, lasts, [count], rows] = await database.queryAll<[UndoLimitRow, Named, { total: string }, LoadRow]>([
-    ...undoReads(ctx, tableId),
+    ...selectUndoState(ctx, tableId),
     loads.count,
     loads.page,
   ]);
@@ -86,7 +86,7 @@ interface Named {
 }
 
 /** The statements that read the table's last load and the limit of its undos. */
-const undoReads = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
+const selectUndoState = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
   const key = toTableKey(ctx, tableId);
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
@@ -122,8 +122,10 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
         if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
         const table = await lockLoadedTable(tx, ctx, load, tableId);
         changing(table.displayName);
-        const { limit, last } = toUndoState(...(await tx.queryAll<[UndoLimitRow, Named]>(undoReads(ctx, tableId))));
-        const refusal = findRefusal(load, last, limit, since(ctx));
+        const { limit, last } = toUndoState(
+          ...(await tx.queryAll<[UndoLimitRow, Named]>(selectUndoState(ctx, tableId))),
+        );
+        const refusal = findRefusal(load, last, limit, computeUndoStart(ctx));
         if (refusal) throw notUndoable(refusal);
         const outcome = await (mode === 'create'
           ? deleteCreatedTable(tx, ctx, table)
@@ -151,7 +153,7 @@ async function lockLoadedTable(
     return await lockTable(tx, ctx, tableId, load.mode === 'create' || load.evolved ? 'shape' : 'rows');
   } catch (error) {
     if (!tableNotFound.matches(error)) throw error;
-    const ofItself = findRefusal(load, load.jobId, { after: 0, endedBy: null }, since(ctx));
+    const ofItself = findRefusal(load, load.jobId, { after: 0, endedBy: null }, computeUndoStart(ctx));
     throw notUndoable(ofItself ?? 'table_deleted');
   }
 }
@@ -165,7 +167,7 @@ async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTab
   const { displayName: name, columns } = table;
   if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
   const isReplace = load.mode === 'replace';
-  if (isReplace) await tx.execute(lockKeptRows(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
+  if (isReplace) await tx.execute(lockKeptRows(load.jobId)).catch(refuseIf('42P01', 'too_old'));
   const removed = await tx.execute(deleteAddedRows(name, load.addedRows));
   if (load.evolved) await revertColumns(tx, ctx, table, load.evolved);
   let restored = 0;
@@ -178,7 +180,7 @@ async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTab
         columns.filter((column) => !load.evolved?.added.includes(column.name)),
       ),
     );
-    restored = await restoring.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
+    restored = await restoring.catch(refuseIf('23505', 'unique_index')).catch(refuseIf('54000', 'unique_index'));
     await tx.execute(dropKeptRows(load.jobId));
   }
   await countRows(tx, ctx, table.id, restored - removed);
@@ -187,11 +189,11 @@ async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTab
 
 /** Reverts the load's changes to columns. @throws notUndoable where others need them */
 async function revertColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
-  const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseWhere('23505', 'unique_index'));
+  const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseIf('23505', 'unique_index'));
   if (kept) throw notUndoable(kept.why, kept.column);
 }
 
-const refuseWhere =
+const refuseIf =
   (code: string, refusal: UndoRefusal) =>
   (error: unknown): never => {
     throw isPostgresError(error) && error.code === code ? notUndoable(refusal) : error;

@@ -4,7 +4,7 @@ import { lockAgainstWrites } from '../../tenant-sql/ddl.ts';
 import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tooManyIndexes } from '../managed-tables/failures.ts';
 import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
-import { type LoadState, loadedColumns } from './chunks.ts';
+import { type LoadState, listLoadedColumns } from './chunks.ts';
 import { isById } from './inference/index.ts';
 import type { LoadResult } from './job.ts';
 import {
@@ -12,7 +12,7 @@ import {
   idUnknown,
   JobProblem,
   keyNotUnique,
-  keyTwice,
+  keyRepeated,
   noIndexLeft,
   tooLongForIndex,
 } from './problems.ts';
@@ -35,7 +35,7 @@ export async function upsertRows(
   const shownKey = job.key ?? [];
   const byId = isById(job.key);
   const key = byId ? [sql.ROW_ID] : shownKey;
-  const names = loadedColumns(job).map(({ name }) => name);
+  const names = listLoadedColumns(job).map(({ name }) => name);
   const others = names.filter((name) => !key.includes(name));
   const upsert: sql.Upsert = { table: table.displayName, stagingId: state.table_id, key, others };
 
@@ -43,7 +43,7 @@ export async function upsertRows(
   if (byId) await refuseFirst(tx, sql.selectFirstNew(upsert), idUnknown);
   if ((await tx.query(sql.selectAnyDuplicateKey(upsert))).length > 0) {
     await refuseFirst(tx, sql.selectFirstDuplicateKey(upsert), (file, line, value) =>
-      keyTwice(file, line, shownKey, value),
+      keyRepeated(file, line, shownKey, value),
     );
   }
   if (!byId) await indexKey(tx, ctx, table.id, key);

@@ -161,7 +161,7 @@ export const uploadJobView = z
 
 /** The job as the caller may see it: with values of the files only for a caller who may read rows of the table. */
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
-  mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : withoutValues(viewWithValues(job));
+  mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : removeValues(viewWithValues(job));
 
 const viewJobRecord = viewBy(uploadJobView);
 const viewWithValues = ({ confirmedSchema: confirmed, ...job }: UploadJob) => {
@@ -177,13 +177,13 @@ const viewWithValues = ({ confirmedSchema: confirmed, ...job }: UploadJob) => {
 
 type JobView = ReturnType<typeof viewWithValues>;
 
-const withoutValues = ({ inferred_schema: schema, error, ...job }: JobView): z.input<typeof uploadJobView> => ({
+const removeValues = ({ inferred_schema: schema, error, ...job }: JobView): z.input<typeof uploadJobView> => ({
   ...job,
   inferred_schema: schema && {
     ...schema,
-    columns: schema.columns.map(withoutEvidence),
-    ...(schema.ignored_columns && { ignored_columns: schema.ignored_columns.map(withoutEvidence) }),
-    ...(schema.new_columns && { new_columns: schema.new_columns.map(withoutEvidence) }),
+    columns: schema.columns.map(removeEvidence),
+    ...(schema.ignored_columns && { ignored_columns: schema.ignored_columns.map(removeEvidence) }),
+    ...(schema.new_columns && { new_columns: schema.new_columns.map(removeEvidence) }),
     ...(schema.changed_columns && {
       changed_columns: schema.changed_columns.map(({ because, ...change }) => ({
         ...change,
@@ -193,16 +193,16 @@ const withoutValues = ({ inferred_schema: schema, error, ...job }: JobView): z.i
     sample_rows: [],
     dialect: { ...schema.dialect, skipped: [] },
   },
-  error: error && withoutValue(error),
+  error: error && removeValue(error),
 });
 
-const withoutEvidence = (column: InferredColumn): InferredColumn => ({
+const removeEvidence = (column: InferredColumn): InferredColumn => ({
   ...column,
   evidence: { ...column.evidence, distinct_sample: [], counter_example: null },
 });
 
 /** Removes the value from an error and, where it stands in quotes, from its message. */
-const withoutValue = ({ value, message, ...error }: NonNullable<JobView['error']>) =>
+const removeValue = ({ value, message, ...error }: NonNullable<JobView['error']>) =>
   value === undefined
     ? { ...error, message }
     : { ...error, message: message.replaceAll(`"${value}"`, '"…"'), value: null };

@@ -63,7 +63,7 @@ export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Prom
  * Saves the progress of the work at `step`, and counts the step up.
  * @returns false when another delivery has done that step: nothing is saved
  */
-export async function advance(
+export async function advanceJob(
   tx: TenantTx,
   key: JobKey,
   step: number,
@@ -100,11 +100,11 @@ export async function finishFetch(
 }
 
 /** The SQLSTATE with which the guard of {@link guardedAdvance} fails: a division by zero, for SQL has no plainer way. */
-export const GUARD_REFUSED = '22012';
+export const DIVISION_BY_ZERO = '22012';
 
 /**
- * As `advance`, as two statements around a COPY; together in one message they are one transaction and one round trip. The
- * guard fails with {@link GUARD_REFUSED} when another delivery has done that step.
+ * As `advanceJob`, as two statements around a COPY; together in one message they are one transaction and one round trip. The
+ * guard fails with {@link DIVISION_BY_ZERO} when another delivery has done that step.
  */
 export function guardedAdvance(
   key: JobKey,

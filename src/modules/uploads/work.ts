@@ -9,8 +9,8 @@ import { openDatabaseIfAny } from '../managed-database/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
-import { JobProblem, noRoom, quotaPassed, retriesExhausted, Superseded } from './problems.ts';
-import { advance, claimJob, releaseJob } from './work-store.ts';
+import { JobProblem, noRoomLeft, quotaPassed, retriesExhausted, Superseded } from './problems.ts';
+import { advanceJob, claimJob, releaseJob } from './work-store.ts';
 
 /** The maximum number of deliveries in a row without any progress, after which a job fails. */
 const MAX_ATTEMPTS = 12;
@@ -32,7 +32,7 @@ export interface Work<State> {
 /**
  * Works on a job for one message: `run` continues the job, for a bounded time, and returns whether there is more to do, which
  * the next message does then. Messages may be delivered twice, late, or at the same time: a delivery
- * that finds its step done by another one stops. A problem with the files ends the job with `endWith`, which fails it
+ * that finds its step done by another one stops. A problem with the files ends the job with `endAnalysisWith`, which fails it
  * unless given; any other error is thrown, so that the message is delivered again.
  */
 export async function workOnJob<State>(
@@ -52,7 +52,7 @@ export async function workOnJob<State>(
   if (!claim) return;
   const { job } = claim;
   // Others of the company are at work: the message goes to the end of the queue, behind those of other companies.
-  if (!job) return ctx.jobs.send({ type, companyId, jobId }, pauseFor(claim.others));
+  if (!job) return ctx.jobs.send({ type, companyId, jobId }, computePause(claim.others));
   try {
     if (job.attempts > MAX_ATTEMPTS) throw new JobProblem(retriesExhausted);
     const more = await run({ ctx, database, job });
@@ -61,7 +61,7 @@ export async function workOnJob<State>(
     if (error instanceof Superseded) return;
     const problem = toJobError(error);
     if (!problem) throw error;
-    await endWith({ ctx, database, job }, problem).catch(unlessSuperseded);
+    await endWith({ ctx, database, job }, problem).catch(ignoreSuperseded);
   } finally {
     // If the database went away, the lease runs out by itself.
     await releaseJob(database, key, lease.until).catch((error) =>
@@ -78,7 +78,7 @@ export const failWork = ({ ctx, database, job }: Work<unknown>, problem: JobErro
   failJobAtStep(database, ctx, job.id, job.step, problem);
 
 /** The pause of a waiting job's message: about two of a company's come back a second, however many there are. */
-const pauseFor = (others: number): number => Math.min(Math.ceil(others / 2), MAX_PAUSE_SECONDS);
+const computePause = (others: number): number => Math.min(Math.ceil(others / 2), MAX_PAUSE_SECONDS);
 
 /**
  * Saves the progress of the work, by itself or in the transaction that did it.
@@ -90,17 +90,17 @@ export async function saveProgress<State>(
   progress: JobProgress,
   tx: TenantTx = database,
 ): Promise<void> {
-  if (!(await advance(tx, job, job.step, { state, progress }, isoTimestamp(ctx.now())))) throw new Superseded();
+  if (!(await advanceJob(tx, job, job.step, { state, progress }, isoTimestamp(ctx.now())))) throw new Superseded();
 }
 
 function toJobError(error: unknown): JobError | undefined {
   if (error instanceof JobProblem) return error.error;
-  if (databaseFull.matches(error)) return noRoom;
+  if (databaseFull.matches(error)) return noRoomLeft;
   if (quotaExceeded.matches(error)) return quotaPassed(error.detail);
   if (error instanceof InferenceError) return { code: error.code, message: error.message, ...error.where };
   return undefined;
 }
 
-function unlessSuperseded(error: unknown): void {
+function ignoreSuperseded(error: unknown): void {
   if (!(error instanceof Superseded)) throw error;
 }

@@ -55,20 +55,20 @@ export interface ConversionState {
 
 /** The maximum number of shifts to a new first column, that of the leftmost value; after these, column A is taken. */
 const MAX_SHIFTS = 5;
-const FURTHEST_RIGHT = 16_383;
+const MAX_COLUMN_INDEX = 16_383;
 
 export const beginConversion = (): ConversionState => ({
-  ...newSheetState(0),
+  ...makeSheetState(0),
   unpacked: 0,
   written: 0,
   choice: NO_CHOICE,
   result: null,
 });
 
-const newSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'choice' | 'result'> => ({
+const makeSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'choice' | 'result'> => ({
   sheet,
   xml: null,
-  rows: beginSheet(FURTHEST_RIGHT),
+  rows: beginSheet(MAX_COLUMN_INDEX),
   shifts: 0,
   text: [],
   header: null,
@@ -196,7 +196,7 @@ async function convertSheet(
   if (environment.sheet !== undefined || isTable(counts)) return { ...state, written, rows, result: converted };
   return {
     ...state,
-    ...newSheetState(state.sheet + 1),
+    ...makeSheetState(state.sheet + 1),
     written,
     choice: considerSheet(state.choice, counts, converted),
   };
@@ -211,7 +211,7 @@ async function convertBlock(
   size: number,
 ): Promise<{ state: SheetState; text: Uint8Array }> {
   for (let length = Math.max(block, FIRST_BLOCK_BYTES); ; length *= 2) {
-    const bytes = await segmentBytes(bucket, xml, rows.offset, length);
+    const bytes = await createSegmentReader(bucket, xml, rows.offset, length);
     const converted = convertRows(workbook, merges, rows, bytes, rows.offset + bytes.length >= size);
     if (converted.state.offset > rows.offset || converted.state.done) return converted;
     if (length > MAX_ROW_BYTES) throw new XmlUnreadable('a row without end');
@@ -224,11 +224,16 @@ const FIRST_BLOCK_BYTES = 256 * 1024;
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 async function loadMerges(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {
-  const tail = await segmentBytes(bucket, xml, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
-  return readMerges(tail, names ?? namesIn(await segmentBytes(bucket, xml, 0, FIRST_BLOCK_BYTES)));
+  const tail = await createSegmentReader(bucket, xml, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
+  return readMerges(tail, names ?? namesIn(await createSegmentReader(bucket, xml, 0, FIRST_BLOCK_BYTES)));
 }
 
-async function segmentBytes(bucket: R2Bucket, xml: Segment[], offset: number, length: number): Promise<Uint8Array> {
+async function createSegmentReader(
+  bucket: R2Bucket,
+  xml: Segment[],
+  offset: number,
+  length: number,
+): Promise<Uint8Array> {
   const bytes = await readSegments(bucket, xml, offset, length);
   if (!bytes) throw new Error('an unpacked sheet is gone');
   return bytes;
@@ -247,23 +252,23 @@ function toProblem(error: unknown, file: string): unknown {
  * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
  */
 export const convertBiffWorkbook = <T>(name: string, file: BiffFile<T>): Promise<Converted<T>> =>
-  convertedAtOnce(name, problems.oldWorkbookTooLarge, convertBiff(file), file.sheet);
+  convertAtOnce(name, problems.oldWorkbookTooLarge, convertBiff(file), file.sheet);
 
 /**
  * Converts a workbook that is HTML, as some programs write it.
  * @throws JobProblem when it has no table, is too large, or has no rows
  */
 export const convertHtmlWorkbook = <T>(name: string, file: HtmlFile<T>): Promise<Converted<T>> =>
-  convertedAtOnce(name, problems.workbookTooLarge, convertHtml(file));
+  convertAtOnce(name, problems.workbookTooLarge, convertHtml(file));
 
 /**
  * Converts a workbook of XML Spreadsheet 2003.
  * @throws JobProblem when it is damaged, too large, or has no rows
  */
 export const convertXml2003 = <T>(name: string, file: XmlWorkbookFile<T>): Promise<Converted<T>> =>
-  convertedAtOnce(name, problems.workbookTooLarge, convertXmlWorkbook(file), file.sheet);
+  convertAtOnce(name, problems.workbookTooLarge, convertXmlWorkbook(file), file.sheet);
 
-async function convertedAtOnce<T>(
+async function convertAtOnce<T>(
   name: string,
   tooLarge: (name: string) => JobError,
   conversion: Promise<Converted<T> | null>,

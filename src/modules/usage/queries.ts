@@ -7,11 +7,11 @@ import { mailRequests } from '../../db/schema/mails.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
 import { usageDays } from '../../db/schema/usage.ts';
 import { userCounts } from '../../db/schema/users.ts';
-import { idList, insertWhen } from '../../db/statements.ts';
+import { idListSql, insertWhen } from '../../db/statements.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 
 /** The day of a time (ms), counted from the epoch. */
-export const dayNumber = (at: number): number => Math.floor(at / DAY_MS);
+export const toDayNumber = (at: number): number => Math.floor(at / DAY_MS);
 
 /** The company whose use is counted, and the time (ms). */
 export interface UsageKey {
@@ -19,34 +19,34 @@ export interface UsageKey {
   at: number;
 }
 
-type Counted = 'mails' | 'modelCalls' | 'executions';
+type CountedUse = 'mails' | 'modelCalls' | 'executions';
 
 const selectQuota = (companyId: string, quota: Quota): SQL =>
   sql`(select ${companies.quotas} ->> ${`$.${quota}`} from ${companies} where ${eq(companies.id, companyId)})`;
 
-const selectCounted = ({ companyId, at }: UsageKey, column: 'mails' | 'model_calls'): SQL =>
-  sql`coalesce((select ${sql.identifier(column)} from ${usageDays} where company_id = ${companyId} and day = ${dayNumber(at)}), 0)`;
+const selectCountedUse = ({ companyId, at }: UsageKey, column: 'mails' | 'model_calls'): SQL =>
+  sql`coalesce((select ${sql.identifier(column)} from ${usageDays} where company_id = ${companyId} and day = ${toDayNumber(at)}), 0)`;
 
 /** The number of mails waiting to be sent: they use up the day's quota although they are not counted yet. */
-const pendingMails = (companyId: string): SQL =>
+const selectPendingMails = (companyId: string): SQL =>
   sql`(select count(*) from ${mailRequests} where company_id = ${companyId} and due_at > 0)`;
 
-const mailsTaken = (by: UsageKey): SQL => sql`${selectCounted(by, 'mails')} + ${pendingMails(by.companyId)}`;
+const mailsTaken = (by: UsageKey): SQL => sql`${selectCountedUse(by, 'mails')} + ${selectPendingMails(by.companyId)}`;
 
-const isBelow = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
+const isBelowLimit = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
 
 /** SQL condition: true if the company's quota allows one more mail on that day. */
-export const mayMail = (by: UsageKey): SQL => isBelow(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
+export const mayMail = (by: UsageKey): SQL => isBelowLimit(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
 
 /** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */
 export function countUse(
   db: ControlDb,
   { companyId, at }: UsageKey,
-  counted: Counted,
+  counted: CountedUse,
   count: number,
   when: SQL = sql`true`,
 ) {
-  const row = { companyId, day: dayNumber(at), mails: 0, modelCalls: 0, executions: 0, [counted]: count };
+  const row = { companyId, day: toDayNumber(at), mails: 0, modelCalls: 0, executions: 0, [counted]: count };
   return insertWhen(db, usageDays, row, when)
     .onConflictDoUpdate({
       target: [usageDays.companyId, usageDays.day],
@@ -69,8 +69,8 @@ export async function consumeMailQuota(db: ControlDb, by: UsageKey): Promise<boo
  */
 export async function consumeModelCallQuota(ctx: CompanyContext): Promise<void> {
   const by = { companyId: ctx.actor.companyId, at: ctx.now() };
-  const [limit, use] = [selectQuota(by.companyId, 'model_calls_per_day'), selectCounted(by, 'model_calls')];
-  const taken = await countUse(ctx.db, by, 'modelCalls', 1, isBelow(use, limit));
+  const [limit, use] = [selectQuota(by.companyId, 'model_calls_per_day'), selectCountedUse(by, 'model_calls')];
+  const taken = await countUse(ctx.db, by, 'modelCalls', 1, isBelowLimit(use, limit));
   if (taken.length > 0) return;
   const [found] = await ctx.db.all<{ limit: number; use: number }>(sql`select ${limit} as "limit", ${use} as "use"`);
   throw quotaExceeded({ quota: 'model_calls_per_day', limit: found?.limit ?? 0, use: found?.use ?? 0 });
@@ -109,5 +109,5 @@ export const selectDataUsage = (db: ControlDb, companyIds: readonly string[]) =>
     .from(companies)
     .leftJoin(userCounts, eq(userCounts.companyId, companies.id))
     .leftJoin(managedDatabases, eq(managedDatabases.companyId, companies.id))
-    .where(sql`${companies.id} in ${idList(companyIds)}`);
+    .where(sql`${companies.id} in ${idListSql(companyIds)}`);
 };

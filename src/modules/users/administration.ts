@@ -1,5 +1,5 @@
-import { commitAccess, onlyPrincipals } from '../../access/commit-access.ts';
-import { deniedEverywhere, deniedInLists } from '../../access/denials.ts';
+import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { findDeniedEverywhere, findDeniedInLists } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { writeWithoutEscalation } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -43,19 +43,19 @@ import {
 
 /** A page of the company's users. */
 export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denied'>, page: UserPageRequest) {
-  const denied = deniedInLists(ctx.actor, 'organization_user');
+  const denied = findDeniedInLists(ctx.actor, 'organization_user');
   return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
 }
 
 /** A page of the company's living users with the groups they are in. */
 export function listUsersWithGroups(ctx: PrincipalContext, wanted: UserSearch) {
-  const denied = { users: deniedInLists(ctx.actor, 'user'), groups: deniedEverywhere(ctx.actor, 'group') };
+  const denied = { users: findDeniedInLists(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
   return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, wanted);
 }
 
 /** A living user of the company with the groups they are in. */
 export async function findUserWithGroups(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
-  const denied = deniedEverywhere(ctx.actor, 'group');
+  const denied = findDeniedEverywhere(ctx.actor, 'group');
   const [user] = await selectUserWithGroups(ctx.db, ctx.actor.companyId, id, denied);
   if (!user) throw userNotFound();
   return user;
@@ -126,7 +126,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     updated,
   } = await commitAccess(
     ctx,
-    onlyPrincipals(companyId, id),
+    affectPrincipals(companyId, id),
     {
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
@@ -161,7 +161,7 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   const {
     found: [user],
     deleted,
-  } = await commitAccess(ctx, onlyPrincipals(companyId, id), {
+  } = await commitAccess(ctx, affectPrincipals(companyId, id), {
     found: selectUserEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteUser(ctx.db, companyId, id, now),
     memberships: removeMemberships(ctx.db, companyId, id),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, sortedRequest } from '../../http/list-query.ts';
+import { sortedList, toSortedRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
 import { displayName, idsInput } from '../../kernel/fields.ts';
 import { activateUser, deactivateUser, deleteOtherUser, listUsersWithGroups } from './administration.ts';
@@ -58,7 +58,7 @@ export const consoleUserEndpoints = [
     },
     async ({ ctx, query }) =>
       list(
-        await listUsersWithGroups(ctx, { ...sortedRequest(query), status: query.status, groupId: query.group_id }),
+        await listUsersWithGroups(ctx, { ...toSortedRequest(query), status: query.status, groupId: query.group_id }),
         viewUserOfList(query.include === 'groups'),
       ),
   ),

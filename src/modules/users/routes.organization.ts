@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, pageRequest, toDeletionFilter } from '../../http/list-query.ts';
+import { INCLUDE_DELETED, listQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { email, metadata } from '../../kernel/fields.ts';
@@ -50,7 +50,7 @@ export const organizationUserEndpoints = [
     },
     async ({ ctx, query }) =>
       list(
-        await listUsers(ctx, { accountId: query.account_id, which: toDeletionFilter(query) }, pageRequest(query)),
+        await listUsers(ctx, { accountId: query.account_id, which: toDeletionFilter(query) }, toPageRequest(query)),
         viewOrganizationUser,
       ),
   ),

@@ -11,7 +11,7 @@ import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
-import { contains, ignoreCase } from '../../db/search.ts';
+import { containsSql, ignoreCase } from '../../db/search.ts';
 import { afterChange, byId, exists, livingById, matchesDeletion } from '../../db/statements.ts';
 import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
@@ -223,7 +223,7 @@ export function readUsersWithGroups(
 ) {
   const { filter, ...all } = ofCompany(companyId, { which: 'living', denied: denied.users });
   const narrowed = [
-    contains([users.name, users.email], search),
+    containsSql([users.name, users.email], search),
     where,
     status && HAS_STATUS[status],
     groupId === undefined ? undefined : inArray(users.id, selectMembers(db, companyId, groupId, denied.groups)),

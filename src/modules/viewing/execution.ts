@@ -9,7 +9,7 @@ import type { ViewerRules } from '../../sharing/rules.ts';
 import { boundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
-import { openCachedResults, UNKNOWN_TABLES, untilWaking } from '../managed-database/service.ts';
+import { openCachedResults, UNKNOWN_TABLES, waitUntilWaking } from '../managed-database/service.ts';
 import {
   type AccessFailures,
   buildFile,
@@ -152,7 +152,7 @@ async function respondToExecution(
 ): Promise<PreparedResponse> {
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
     const last = openCachedResults(own, 'last-results', digest);
-    void untilWaking(own).then(async () => {
+    void waitUntilWaking(own).then(async () => {
       const known = await last.find();
       if (known !== undefined) tell(known);
     });

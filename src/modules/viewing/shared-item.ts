@@ -8,10 +8,10 @@ import type { TargetType } from '../../sharing/share-event.ts';
 import type { Input, ViewerTerms } from '../../sharing/terms.ts';
 import {
   type Dashboard,
-  dashboardInputs,
   dashboardNotFound,
   type Id,
   type LoadedDashboard,
+  listDashboardInputs,
   selectDashboard,
   selectDashboardVisualizations,
 } from '../dashboards/service.ts';
@@ -98,7 +98,7 @@ export function requireSharingOf(ctx: PrincipalContext, item: SharedItem): void 
  */
 export function listInputs(item: SharedItem, hidden: Pick<AccessFailures, 'has'> = NONE): Input[] {
   return item.type === 'dashboard'
-    ? dashboardInputs(item.dashboard, item.visualizations, hidden)
+    ? listDashboardInputs(item.dashboard, item.visualizations, hidden)
     : visualizationInputs(item.visualization);
 }
 

@@ -1,4 +1,4 @@
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
@@ -66,7 +66,7 @@ const SLUG_IS_UNIQUE = { 'visualizations.slug': visualizationSlugTaken };
 
 /** A page of the company's visualizations, newest first. */
 export function listVisualizations(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
-  const denied = deniedInLists(ctx.actor, 'visualization');
+  const denied = findDeniedInLists(ctx.actor, 'visualization');
   return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
 }
 

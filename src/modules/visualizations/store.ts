@@ -4,7 +4,7 @@ import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, idList, insertWhen, slugOrSuffixed } from '../../db/statements.ts';
+import { byId, exists, idListSql, insertWhen, slugOrSuffixedSql } from '../../db/statements.ts';
 import { isSeenByOthers } from './queries.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
@@ -15,7 +15,7 @@ export const insertVisualization = (
   record: Visualization,
   { canChangeSlug }: { canChangeSlug: boolean },
 ) => {
-  const slug = canChangeSlug ? slugOrSuffixed(visualizations, record) : record.slug;
+  const slug = canChangeSlug ? slugOrSuffixedSql(visualizations, record) : record.slug;
   return insertWhen(db, visualizations, { ...record, slug }, sql`true`).returning();
 };
 
@@ -30,7 +30,7 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
   db
     .select()
     .from(visualizations)
-    .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, idList(ids))));
+    .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, idListSql(ids))));
 
 /** Reads the total length of the other visualizations on each dashboard with this one, and returns the greatest. */
 export const selectLongestBeside = (db: ControlDb, companyId: string, id: string) =>

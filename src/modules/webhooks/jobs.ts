@@ -3,12 +3,12 @@ import type { CompanyContext, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import {
+  composeWebhookDisabledMail,
   type MailRequest,
-  mailedCompany,
   prepareMails,
+  readMailedCompany,
   readRecipient,
   type SendingContext,
-  webhookDisabledMail,
 } from '../mails/service.ts';
 import { deleteEventsWithoutEndpoint, selectCompaniesWithPendingEvents, selectEndpoint } from './store.ts';
 
@@ -56,10 +56,10 @@ export async function mailWebhookDisabled(
   if (!user || !company || !endpoint?.disabledReason) return;
   await ctx.handOver(
     companyId,
-    webhookDisabledMail({
+    composeWebhookDisabledMail({
       to: email,
       name: user.name,
-      company: await mailedCompany(ctx, company),
+      company: await readMailedCompany(ctx, company),
       host: new URL(endpoint.url).host,
       reason: endpoint.disabledReason,
     }),

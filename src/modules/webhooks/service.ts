@@ -1,4 +1,4 @@
-import { deniedInLists } from '../../access/denials.ts';
+import { findDeniedInLists } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
@@ -43,7 +43,7 @@ export const listEndpoints = (
   ctx: PrincipalContext,
   part: { page: number; perPage: number },
 ): Promise<Page<Endpoint>> =>
-  readEndpoints(ctx.db, ctx.actor.companyId, deniedInLists(ctx.actor, 'webhook_endpoint'), {
+  readEndpoints(ctx.db, ctx.actor.companyId, findDeniedInLists(ctx.actor, 'webhook_endpoint'), {
     ...part,
     descending: true,
   });

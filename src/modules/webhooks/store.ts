@@ -6,7 +6,7 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groupPermissions, groupPolicies } from '../../db/schema/groups.ts';
 import { events } from '../../db/schema/outbox.ts';
 import { type SigningSecret, webhookEndpoints } from '../../db/schema/webhooks.ts';
-import { byId, idList, insertWhen } from '../../db/statements.ts';
+import { byId, idListSql, insertWhen } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
@@ -111,7 +111,7 @@ export const deleteEvents = (db: ControlDb, companyId: string, read: readonly Pi
   db.delete(events).where(
     and(
       eq(events.companyId, companyId),
-      inArray(events.id, idList(read.map(({ id }) => id))),
+      inArray(events.id, idListSql(read.map(({ id }) => id))),
       sql`exists (select 1 from json_each(${JSON.stringify(read.map(({ id, text }) => [id, text]))}) as read
           where read.value ->> 0 = ${events.id} and read.value ->> 1 = ${events.record})`,
     ),
@@ -157,15 +157,15 @@ export const listReads = (db: ControlDb, companyId: string, ids: readonly string
         eq(groupBindings.companyId, companyId),
         eq(groupBindings.accountId, selectDefaultAccount(companyId)),
         eq(groupBindings.principalType, 'user'),
-        inArray(groupBindings.principalId, idList(ids)),
+        inArray(groupBindings.principalId, idListSql(ids)),
       ),
     ),
   policies: db
     .select({ of: groupPolicies.groupId, id: groupPolicies.policyId })
     .from(groupPolicies)
-    .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, idList(ids)))),
+    .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, idListSql(ids)))),
   permissions: db
     .select({ of: groupPermissions.groupId, id: groupPermissions.permissionId })
     .from(groupPermissions)
-    .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, idList(ids)))),
+    .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, idListSql(ids)))),
 });

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Pause } from '../../db/schema/webhooks.ts';
-import { inParameters } from '../../db/statements.ts';
+import { splitIntoParameters } from '../../db/statements.ts';
 import { isoTimestamp } from '../../kernel/fields.ts';
 import type { DeliveryInput } from '../../objects/webhook-sender.ts';
 import { openDatabaseIfAny, readConnectionId } from '../managed-database/service.ts';
@@ -85,7 +85,7 @@ export async function deliverEvents(ctx: CompanyContext): Promise<void> {
         wanted.map((event) => toEventToSend(event, also)),
       );
     }
-    for (const some of inParameters(found)) await deleteEvents(ctx.db, companyId, some).run();
+    for (const some of splitIntoParameters(found)) await deleteEvents(ctx.db, companyId, some).run();
   }
 }
 
@@ -135,7 +135,7 @@ export async function collectEvents(ctx: CompanyContext): Promise<void> {
     );
     if (rows.length === 0) break;
     const found = rows.map(({ id, type, record, at }) => ({ id, type, record, occurredAt: Number(at) }));
-    for (const some of inParameters(found)) await insertEvents(ctx.db, ctx.actor.companyId, some).run();
+    for (const some of splitIntoParameters(found)) await insertEvents(ctx.db, ctx.actor.companyId, some).run();
     await database.execute('DELETE FROM console.events WHERE id = ANY($1::text[])', [rows.map(({ id }) => id)]);
   }
   await deliverEvents(ctx);

@@ -2,7 +2,7 @@ import { afterAll, expect, vi } from 'vitest';
 import { postForm } from '../../oauth/support.ts';
 import { BASE_URL } from '../../support/api.ts';
 import { resetClock } from '../../support/clock.ts';
-import { linkIn, mailTo } from '../../support/mail.ts';
+import { readLink, readNewestMail } from '../../support/mail.ts';
 import { allow, must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
@@ -33,18 +33,18 @@ const USERS: Step[] = [
   },
   {
     route: 'GET /v1/users/invitation',
-    query: () => ({ token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string }),
+    query: () => ({ token: readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string }),
   },
   {
     route: 'GET /accept-invitation',
-    query: () => ({ token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string }),
+    query: () => ({ token: readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string }),
     env: () => NO_CONSOLE,
     unshown: true,
   },
   {
     route: 'POST /v1/users/accept-invitation',
     json: () => ({
-      token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token'),
+      token: readLink(readNewestMail('bruno@acme.test')).searchParams.get('token'),
       name: 'Bruno',
       password: 'quiet-harbour-lantern',
     }),
@@ -62,7 +62,7 @@ const USERS: Step[] = [
   {
     route: 'POST /v1/users/reset-password/confirm',
     before: async ({ kept }) => {
-      kept.reset = linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string;
+      kept.reset = readLink(readNewestMail('bruno@acme.test')).searchParams.get('token') as string;
     },
     json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
   },

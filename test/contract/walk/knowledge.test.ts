@@ -1,21 +1,21 @@
-import { concepts, newConcept } from '../../knowledge/jobs.ts';
-import { aModel, proposal } from '../../knowledge/model.ts';
-import { aConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
+import { answerConcepts, makeConceptCandidate } from '../../knowledge/jobs.ts';
+import { createModel, makeProposal } from '../../knowledge/model.ts';
+import { createConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import type { Step as Answered } from '../../support/ai-server.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
-import { aHeldQueue } from '../../uploads/support.ts';
+import { createHeldQueue } from '../../uploads/support.ts';
 import { type Step, type World, walk } from '../walk.ts';
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
 /** Jobs that are queued and not worked on, so that the walk always finds them as they were. */
-const queue = aHeldQueue();
-let model: Awaited<ReturnType<typeof aModel>>;
+const queue = createHeldQueue();
+let model: Awaited<ReturnType<typeof createModel>>;
 const env = (): Record<string, string> => ({ ...model.env, MODEL_JOBS: queue.env.JOBS }) as never;
 const says = (answered: Answered) => async () => {
-  model = await aModel(answered);
+  model = await createModel(answered);
 };
 
 const resource = (plural: string, kept: string, body: (kept: World['kept']) => object, changes: object): Step[] => [
@@ -28,7 +28,7 @@ const resource = (plural: string, kept: string, body: (kept: World['kept']) => o
 const proposalStep = (path: string, params: Record<string, string>, payload: object, kept: string): Step => ({
   route: `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   params,
-  before: says(proposal(payload as Record<string, unknown>)),
+  before: says(makeProposal(payload as Record<string, unknown>)),
   env,
   keep: id(kept),
 });
@@ -193,7 +193,7 @@ const JOBS: Step[] = [
   { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/prerequisites` },
   {
     route: `POST ${KNOWLEDGE_PATH}/concepts/generation/jobs`,
-    before: says(concepts(newConcept('Churn'))),
+    before: says(answerConcepts(makeConceptCandidate('Churn'))),
     env,
     json: () => ({ business_domains: ['sales'], text: 'Churn is when a customer stops buying.' }),
     keep: id('job'),
@@ -243,7 +243,7 @@ walk(
       { total: 30, city: 'Recife' },
     ];
     await must(tableRoutes(company.as, orders).insert(rows));
-    await aConcept(company.as, { name: 'Customer', type: 'entity_hint' });
+    await createConcept(company.as, { name: 'Customer', type: 'entity_hint' });
     return { company };
   },
   [...RESOURCES, ...SUGGESTIONS, ...INTERCHANGE, ...JOBS, ...DELETIONS],

@@ -1,6 +1,6 @@
 import { aCompany, aProvisionedCompany } from '../../support/worlds.ts';
-import { aFile, finished, waiting } from '../../uploads/support.ts';
-import { idOf, metadataOf, VERSION } from '../../uploads/tus.ts';
+import { makeFile, waitForAnalysis, waitForEnd } from '../../uploads/support.ts';
+import { formatMetadata, parseUploadId, VERSION } from '../../uploads/tus.ts';
 import { type Step, type World, walk } from '../walk.ts';
 
 const CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
@@ -11,15 +11,15 @@ const ofBytes = { ...VERSION, 'content-type': 'application/offset+octet-stream' 
 
 const form = () => {
   const data = new FormData();
-  data.append('files', aFile('sales.csv', CSV));
+  data.append('files', makeFile('sales.csv', CSV));
   return data;
 };
 const inferred = async ({ company, kept }: World) => {
-  await waiting(company, kept.job as string);
+  await waitForAnalysis(company, kept.job as string);
 };
 
 const loaded = async ({ company, kept }: World) => {
-  await finished(company, kept.job as string);
+  await waitForEnd(company, kept.job as string);
 };
 
 const STEPS: Step[] = [
@@ -105,7 +105,7 @@ const STEPS: Step[] = [
     body: () => {
       const data = new FormData();
       data.append('mode', 'append');
-      data.append('files', aFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
+      data.append('files', makeFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
       return data;
     },
     keep: ({ job_id }) => ({ job: job_id }),
@@ -116,7 +116,7 @@ const STEPS: Step[] = [
     params: table,
     body: () => {
       const data = new FormData();
-      data.append('files', aFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
+      data.append('files', makeFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
       return data;
     },
     keep: ({ job_id }) => ({ job: job_id }),
@@ -140,8 +140,8 @@ const STEPS: Step[] = [
   },
   {
     route: 'POST /v1/managed-tables/uploads',
-    headers: { ...VERSION, 'upload-length': '12', 'upload-metadata': metadataOf({ filename: 'shops.csv' }) },
-    keep: (_, { headers }) => ({ upload: idOf(headers.get('location') as string) }),
+    headers: { ...VERSION, 'upload-length': '12', 'upload-metadata': formatMetadata({ filename: 'shops.csv' }) },
+    keep: (_, { headers }) => ({ upload: parseUploadId(headers.get('location') as string) }),
     stranger: 'never',
   },
   { route: 'GET /v1/managed-tables/uploads/{uploadId}', params: upload },

@@ -3,8 +3,8 @@ import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { aSchedule, runNow, unsubscribeLinkIn } from '../../schedules/support.ts';
 import { aContext, anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
 import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
-import { bearer } from '../../support/api.ts';
-import { linkIn, mailsTo, mailTo } from '../../support/mail.ts';
+import { createCaller } from '../../support/api.ts';
+import { listMailsTo, readLink, readNewestMail } from '../../support/mail.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { type Step, walk } from '../walk.ts';
@@ -76,7 +76,7 @@ const PORTAL: Step[] = [
   },
   {
     route: 'POST /api/v1/share-auth/verify',
-    before: () => expect.poll(() => mailsTo(OUTSIDER)).toHaveLength(1),
+    before: () => expect.poll(() => listMailsTo(OUTSIDER)).toHaveLength(1),
     json: ({ company }) => ({ company_slug: company, email: OUTSIDER, code: portalCodeOf(OUTSIDER) }),
     keep: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
@@ -132,7 +132,7 @@ const PORTAL: Step[] = [
     params: { company_id: 'logoCompany', logo_id: 'logo' },
     unshown: true,
   },
-  { route: 'POST /api/v1/share-auth/logout', as: ({ callers }) => callers.external ?? bearer('none') },
+  { route: 'POST /api/v1/share-auth/logout', as: ({ callers }) => callers.external ?? createCaller('none') },
 ];
 
 const EMBEDS: Step[] = [
@@ -180,7 +180,7 @@ const UNSUBSCRIBING: Step[] = [
       const target = await must(as.get(`/v1/visualizations/${kept.visualization}`));
       const { _id } = await aSchedule(as, target, { recipients: [{ user_id: owner.id }] });
       await runNow(as, _id);
-      kept.unsubscribing = unsubscribeLinkIn(mailTo(owner.email)).pathname.split('/').at(-1) as string;
+      kept.unsubscribing = unsubscribeLinkIn(readNewestMail(owner.email)).pathname.split('/').at(-1) as string;
     },
     params: { token: 'unsubscribing' },
     unshown: true,
@@ -193,7 +193,7 @@ const UNSUBSCRIBING: Step[] = [
       const asked = 'asked@customer.test';
       await aContext(company, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [asked]);
       await aSchedule(company.as, target, { recipients: [{ email: asked }] });
-      kept.asking = linkIn(mailTo(asked)).pathname.split('/').at(-1) as string;
+      kept.asking = readLink(readNewestMail(asked)).pathname.split('/').at(-1) as string;
     },
     params: { token: 'asking' },
     unshown: true,

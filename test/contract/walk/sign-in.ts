@@ -3,11 +3,11 @@ import { inject } from 'vitest';
 import { aQueue } from '../../company-exports/support.ts';
 import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
 import { secretOfStart, start } from '../../single-sign-on/support.ts';
-import { bearer, call } from '../../support/api.ts';
-import { codeIn, mailTo } from '../../support/mail.ts';
-import { type Authenticator, anAuthenticator } from '../../support/passkeys.ts';
-import { aSigner } from '../../support/saml-idp.ts';
-import { codeOf, enrol, nextStep } from '../../support/second-factor.ts';
+import { call, createCaller } from '../../support/api.ts';
+import { readCode, readNewestMail } from '../../support/mail.ts';
+import { type Authenticator, createAuthenticator } from '../../support/passkeys.ts';
+import { createSigner } from '../../support/saml-idp.ts';
+import { computeCode, enrolAuthenticator, goToNextStep } from '../../support/second-factor.ts';
 import { must } from '../../support/signed.ts';
 import { aUser, logIn, PASSWORD } from '../../support/worlds.ts';
 import type { Step, World } from '../walk.ts';
@@ -68,7 +68,7 @@ export const SIGN_IN: Step[] = [
     json: (_, { company: { slug, owner } }) => ({
       company_slug: slug,
       email: owner.email,
-      code: codeIn(mailTo(owner.email)),
+      code: readCode(readNewestMail(owner.email)),
     }),
   },
   {
@@ -130,7 +130,7 @@ export const SIGN_IN: Step[] = [
     route: 'GET /v1/auth/sso/{company_slug}/metadata',
     params: company,
     before: async ({ company: { as } }) => {
-      const { certificate } = await aSigner();
+      const { certificate } = await createSigner();
       const idp = { idp_entity_id: 'https://id.example.com', idp_sso_url: 'https://id.example.com/sso' };
       const json = { type: 'saml', ...idp, idp_certificates: [certificate], redirect_uris: [CONSOLE] };
       await must(as.put('/v1/auth/sso/config', { json }));
@@ -176,7 +176,7 @@ export const SESSIONS: Step[] = [
     as: ({ callers }) => callers.keyholder as never,
     before: async ({ company, callers, kept }) => {
       callers.keyholder = (await aUser(company)).as;
-      kept.authenticator = (await anAuthenticator()) as never;
+      kept.authenticator = (await createAuthenticator()) as never;
     },
     json: () => ({ password: PASSWORD }),
     keep: (options) => ({ creation: options }),
@@ -251,27 +251,27 @@ export const SECOND_FACTOR: Step[] = [
   {
     route: 'POST /v1/auth/2fa/enable',
     as: ({ callers }) => callers.member as never,
-    json: ({ secret }) => ({ totp_token: codeOf(secret as string), password: PASSWORD }),
+    json: ({ secret }) => ({ totp_token: computeCode(secret as string), password: PASSWORD }),
   },
   {
     route: 'POST /v1/auth/2fa/login',
     before: async ({ company: { slug, owner }, kept }) => {
-      nextStep();
+      goToNextStep();
       const json = { company_slug: slug, email: kept.member, password: owner.password };
       kept.pending = (await call('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
     },
-    json: ({ pending, secret }) => ({ pending_2fa_token: pending, totp_token: codeOf(secret as string) }),
+    json: ({ pending, secret }) => ({ pending_2fa_token: pending, totp_token: computeCode(secret as string) }),
     keep: ({ token }) => ({ session: token }),
   },
   {
     route: 'POST /v1/auth/2fa/backup-codes',
-    as: ({ kept }) => bearer(kept.session as string),
-    before: async () => nextStep(),
-    json: ({ secret }) => ({ totp_token: codeOf(secret as string) }),
+    as: ({ kept }) => createCaller(kept.session as string),
+    before: async () => goToNextStep(),
+    json: ({ secret }) => ({ totp_token: computeCode(secret as string) }),
   },
   {
     route: 'POST /v1/auth/2fa/disable',
-    as: ({ kept }) => bearer(kept.session as string),
+    as: ({ kept }) => createCaller(kept.session as string),
     json: () => ({ password: PASSWORD }),
   },
   {
@@ -279,9 +279,9 @@ export const SECOND_FACTOR: Step[] = [
     params: { id: 'enrolled' },
     before: async ({ company, kept }) => {
       const { id, as } = await aUser(company);
-      await enrol(as);
+      await enrolAuthenticator(as);
       kept.enrolled = id;
     },
   },
-  { route: 'POST /v1/auth/logout', as: ({ kept }) => bearer(kept.session as string) },
+  { route: 'POST /v1/auth/logout', as: ({ kept }) => createCaller(kept.session as string) },
 ];

@@ -1,15 +1,21 @@
-import { aName } from '../../knowledge/support.ts';
+import { makeName } from '../../knowledge/support.ts';
 import type { Caller } from '../../support/api.ts';
-import { aConsoleGroup, aPermission, enter, groupInput, policyInput } from '../../support/console.ts';
+import {
+  addToGroups,
+  createConsoleGroup,
+  createPermission,
+  makeGroupInput,
+  makePolicyInput,
+} from '../../support/console.ts';
 import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
 import { type AccessPath, type AccessTarget, type ActionPattern, post, put, resourceArnOf } from './way.ts';
 
-const aGroup = async (company: Company): Promise<string> => (await aConsoleGroup(company))._id;
+const aGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
 
 /** A policy that allows next to nothing, so that whoever is asked may grant it. */
 async function aPolicy({ as }: Company) {
-  const json = policyInput([allow('users:list')], { name: aName('Matrix').replaceAll(' ', '-') });
+  const json = makePolicyInput([allow('users:list')], { name: makeName('Matrix').replaceAll(' ', '-') });
   return (await must(as.post('/v1/policies', { json }))) as { _id: string; arn: string };
 }
 
@@ -41,7 +47,7 @@ const permissionOf = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   besides: ['groups:update', 'users:*'],
   denied: ['permissions:get'],
   async make(company) {
-    const id = await aPermission(company);
+    const id = await createPermission(company);
     const path = `/v1/groups/${await aGroup(company)}/permissions`;
     return {
       arn: resourceArnOf(company, 'permission', id),
@@ -133,7 +139,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
   ),
   namedGroup('left by a user', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
     const user = await aUser(company);
-    await enter(company, user.id, id);
+    await addToGroups(company, user.id, id);
     return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
   }),
   {
@@ -145,7 +151,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     async make(company) {
       const id = await aGroup(company);
       const user = await aUser(company);
-      await enter(company, user.id, id);
+      await addToGroups(company, user.id, id);
       return {
         arn: resourceArnOf(company, 'group', id),
         async ask(as) {
@@ -165,14 +171,14 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     denied: ['groups:get'],
     async make(company) {
       const id = await aGroup(company);
-      await enter(company, (await aUser(company)).id, id);
+      await addToGroups(company, (await aUser(company)).id, id);
       return { arn: resourceArnOf(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
     },
     reached: ({ body }) => body.total === 1,
   },
   namedGroup('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {
-      email: `${aName('invited').replace(' ', '-')}@matrix.test`,
+      email: `${makeName('invited').replace(' ', '-')}@matrix.test`,
       group_ids: [id],
     }),
   ),
@@ -216,10 +222,10 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     besides: ['groups:create', 'users:*'],
     denied: ['permissions:get'],
     async make(company) {
-      const id = await aPermission(company);
+      const id = await createPermission(company);
       return {
         arn: resourceArnOf(company, 'permission', id),
-        ask: post('/v1/groups', groupInput({ permissionIds: [id] })),
+        ask: post('/v1/groups', makeGroupInput({ permissionIds: [id] })),
       };
     },
   },
@@ -239,7 +245,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     denied: ['policies:get'],
     async make(company) {
       const { _id, arn } = await aPolicy(company);
-      const json = { name: aName('Clone').replaceAll(' ', '-') };
+      const json = { name: makeName('Clone').replaceAll(' ', '-') };
       return { arn, ask: post(`/v1/policies/${_id}/clone`, json) };
     },
   },

@@ -1,13 +1,20 @@
 import type { Action } from '../../../src/permissions/actions.ts';
-import { nothing } from '../../knowledge/ask/support.ts';
-import { aModel, proposal } from '../../knowledge/model.ts';
-import { aQuestion, aSum, QUESTIONS } from '../../knowledge/questions/support.ts';
-import { aSuggestion, SUGGESTIONS } from '../../knowledge/suggesting.ts';
-import { aConcept, aName, aNode, anItem, aRelation, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
+import { REFUSAL } from '../../knowledge/ask/support.ts';
+import { createModel, makeProposal } from '../../knowledge/model.ts';
+import { createQuestion, createSum, QUESTIONS } from '../../knowledge/questions/support.ts';
+import { createSuggestion, SUGGESTIONS } from '../../knowledge/suggesting.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+} from '../../knowledge/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
-import { aHeldQueue } from '../../uploads/support.ts';
+import { createHeldQueue } from '../../uploads/support.ts';
 import { tool, toolAnswered } from './tables.ts';
 import {
   type AccessPath,
@@ -25,13 +32,18 @@ const status = 'active';
 
 /** How each kind of knowledge is made, and what a GET of one asks. */
 const KINDS = {
-  concept: { gets: 'concepts:get', make: (as: Caller, name: string) => aConcept(as, { name, status }) },
-  item: { gets: 'semantic:list', make: (as: Caller, name: string) => anItem(as, { name, status }) },
-  node: { gets: 'ontology:list', make: (as: Caller, name: string) => aNode(as, { name, status }) },
+  concept: { gets: 'concepts:get', make: (as: Caller, name: string) => createConcept(as, { name, status }) },
+  item: { gets: 'semantic:list', make: (as: Caller, name: string) => createItem(as, { name, status }) },
+  node: { gets: 'ontology:list', make: (as: Caller, name: string) => createNode(as, { name, status }) },
   relation: {
     gets: 'ontology:list',
     async make(as: Caller, predicate: string) {
-      const id = await aRelation(as, await aNode(as, { status }), predicate, await aNode(as, { status }));
+      const id = await createRelation(
+        as,
+        await createNode(as, { status }),
+        predicate,
+        await createNode(as, { status }),
+      );
       await must(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${id}`, { json: { status } }));
       return id;
     },
@@ -54,7 +66,7 @@ const toKnowledge = (
   besides,
   denied: [KINDS[thing].gets],
   async make(company) {
-    const name = aName('matrix').replace(' ', '-');
+    const name = makeName('matrix').replace(' ', '-');
     const id = await KINDS[thing].make(company.as, name);
     return { arn: resourceArnOf(company, thing, id), ask: await ask(company, id, name) };
   },
@@ -68,7 +80,7 @@ const suggested = (thing: Kind, path: string, payload: () => Record<string, unkn
     `POST ${SUGGESTIONS}/${path}`,
     ['knowledge_reviews:generate'],
     async (_, id) => async (as) => {
-      const { env } = await aModel(proposal(payload()));
+      const { env } = await createModel(makeProposal(payload()));
       return as.post(`${SUGGESTIONS}/${path.replace('{id}', id)}`, { env });
     },
   );
@@ -76,8 +88,8 @@ const described = () => ({ description: 'Better.' });
 
 const TARGET_TYPES = { concept: 'concept', item: 'semantic', node: 'ontology_node', relation: 'ontology_relation' };
 const enrich = (thing: Kind, id: string) => async (as: Caller) => {
-  const { env } = await aModel();
-  const queued = { ...env, MODEL_JOBS: aHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const { env } = await createModel();
+  const queued = { ...env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
   const json = { target_type: TARGET_TYPES[thing], target_ids: [id] };
   return as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: queued });
 };
@@ -96,7 +108,7 @@ const reviewed = (
     besides: ['knowledge_reviews:review', 'concepts:update'],
     denied: thing === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
     async make(company) {
-      const { id, conceptId } = await aSuggestion(company.as);
+      const { id, conceptId } = await createSuggestion(company.as);
       const arn = resourceArnOf(company, thing, thing === 'concept' ? conceptId : id);
       return { arn, ask: ask(id) };
     },
@@ -107,7 +119,7 @@ const accepts = ({ status, body }: ApiResponse): boolean => status === 200 && bo
 
 const query = (sum: { query: object }) => post(`${KNOWLEDGE_PATH}/semantic/query`, sum.query);
 const ask = (question: string) => async (as: Caller) => {
-  const { env } = await aModel(nothing);
+  const { env } = await createModel(REFUSAL);
   return as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env });
 };
 const answers = ({ status, body }: ApiResponse): boolean => status === 200 && body.kind === 'answer';
@@ -159,7 +171,7 @@ const questioned = (
   besides: ['semantic:*', 'managed-tables:data-read'],
   denied: ['semantic:list'],
   async make(company) {
-    const { id, item } = await aQuestion(company.as);
+    const { id, item } = await createQuestion(company.as);
     return { arn: resourceArnOf(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
   },
 });
@@ -181,7 +193,7 @@ const exported = (thing: Kind): AccessPath => ({
 const relation = (end: 'subject_node_id' | 'object_node_id', id: string, other: string) => ({
   subject_node_id: other,
   object_node_id: other,
-  predicate: aName('leads').replace(' ', '_'),
+  predicate: makeName('leads').replace(' ', '_'),
   description: 'A way.',
   [end]: id,
 });
@@ -189,8 +201,8 @@ const relation = (end: 'subject_node_id' | 'object_node_id', id: string, other: 
 /** Concepts, items, nodes and relations, beside their own routes, and suggestions about them. */
 export const KNOWLEDGE_WAYS: AccessPath[] = [
   suggested('concept', 'concepts/{id}/generate', described),
-  suggested('concept', 'concepts/{id}/promote-semantic', () => ({ name: aName('Promoted') })),
-  suggested('concept', 'concepts/{id}/promote-ontology', () => ({ name: aName('Promoted'), node_type: 'class' })),
+  suggested('concept', 'concepts/{id}/promote-semantic', () => ({ name: makeName('Promoted') })),
+  suggested('concept', 'concepts/{id}/promote-ontology', () => ({ name: makeName('Promoted'), node_type: 'class' })),
   suggested('item', 'semantic/{id}/generate', described),
   suggested('node', 'ontology/nodes/{id}/generate', described),
   suggested('relation', 'ontology/relations/{id}/generate', described),
@@ -238,7 +250,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       needs: ['concepts:update'],
       denied: ['concepts:update'],
       async make(company) {
-        const { id, conceptId } = await aSuggestion(company.as);
+        const { id, conceptId } = await createSuggestion(company.as);
         const path = how === 'accept' ? `${SUGGESTIONS}/${id}/accept` : `${SUGGESTIONS}/bulk-accept`;
         return {
           arn: resourceArnOf(company, 'concept', conceptId),
@@ -249,7 +261,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     }),
   ),
   ...computed('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
-    const sum = await aSum(as);
+    const sum = await createSum(as);
     return { ...sum, ask: query(sum) };
   }),
   ...computed(
@@ -257,22 +269,22 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     `POST ${KNOWLEDGE_PATH}/ask`,
     ['semantic:list'],
     async ({ as }) => {
-      const question = await aQuestion(as);
+      const question = await createQuestion(as);
       return { ...question, ask: ask(question.question) };
     },
     answers,
   ),
   // Verifying shows no rows: only the metric may be denied.
   ...computed('verified for a question', `POST ${QUESTIONS}`, ['semantic:create'], async ({ as }) => {
-    const sum = await aSum(as);
-    return { ...sum, ask: post(QUESTIONS, { question: `${aName('How much')}?`, query: sum.query }) };
+    const sum = await createSum(as);
+    return { ...sum, ask: post(QUESTIONS, { question: `${makeName('How much')}?`, query: sum.query }) };
   }).slice(0, 1),
   ...computed(
     'used by a question that is accepted',
     `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`,
     ['semantic:create'],
     async ({ as }) => {
-      const question = await aQuestion(as);
+      const question = await createQuestion(as);
       const json = { question: question.question, execute: false };
       const { question_id } = await must(as.post(`${KNOWLEDGE_PATH}/ask`, { json }));
       // Else it would be there already.
@@ -285,7 +297,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
-      const sum = await aSum(as);
+      const sum = await createSum(as);
       return { ...sum, ask: tool('query_metrics', sum.query) };
     },
     toolAnswered,
@@ -295,13 +307,13 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
-      const question = await aQuestion(as);
+      const question = await createQuestion(as);
       return { ...question, ask: tool('ask', { question: question.question }) };
     },
     (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.kind === 'answer',
   ),
   questioned('read', 'GET', get),
-  questioned('changed', 'PATCH', (path) => (as) => patch(path, { question: `${aName('Otherwise')}?` })(as)),
+  questioned('changed', 'PATCH', (path) => (as) => patch(path, { question: `${makeName('Otherwise')}?` })(as)),
   questioned('archived', 'DELETE', remove),
   toKnowledge(
     'concept',
@@ -316,7 +328,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     'source of an item',
     `PATCH ${KNOWLEDGE_PATH}/semantic/{id}`,
     ['semantic:update'],
-    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/semantic/${await anItem(as)}`, { source_concept_ids: [id] }),
+    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/semantic/${await createItem(as)}`, { source_concept_ids: [id] }),
   ),
   toKnowledge(
     'node',
@@ -331,7 +343,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     'parent of a node',
     `PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
     ['ontology:update'],
-    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/ontology/nodes/${await aNode(as)}`, { parent_node_id: id }),
+    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}`, { parent_node_id: id }),
   ),
   ...(['subject_node_id', 'object_node_id'] as const).flatMap((end) => [
     toKnowledge(
@@ -339,7 +351,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       `${end} of a new relation`,
       `POST ${KNOWLEDGE_PATH}/ontology/relations`,
       ['ontology:create'],
-      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/ontology/relations`, relation(end, id, await aNode(as))),
+      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/ontology/relations`, relation(end, id, await createNode(as))),
     ),
     toKnowledge(
       'node',
@@ -347,7 +359,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       `PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`,
       ['ontology:update'],
       async ({ as }, id) => {
-        const changed = await aRelation(as, await aNode(as), 'has', await aNode(as));
+        const changed = await createRelation(as, await createNode(as), 'has', await createNode(as));
         return patch(`${KNOWLEDGE_PATH}/ontology/relations/${changed}`, { [end]: id });
       },
     ),
@@ -374,8 +386,8 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     besides: ['concepts:list'],
     denied: ['concepts:get', 'concepts:list'],
     async make(company) {
-      const name = aName('Sought');
-      const id = await aConcept(company.as, { name, status: 'active' });
+      const name = makeName('Sought');
+      const id = await createConcept(company.as, { name, status: 'active' });
       return { arn: resourceArnOf(company, 'concept', id), ask: tool('search_concepts', { search: name }) };
     },
     reached: (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
@@ -383,5 +395,5 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
 ];
 
 function newResourceFields() {
-  return { name: aName('Matrix'), description: 'Text.' };
+  return { name: makeName('Matrix'), description: 'Text.' };
 }

@@ -4,7 +4,7 @@ import { EVENTS_PATH, expectTypes } from '../../share-activity/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../../shares/support.ts';
 import { call } from '../../support/api.ts';
-import { aConsoleGroup } from '../../support/console.ts';
+import { createConsoleGroup } from '../../support/console.ts';
 import { allow, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
 import { aPlacedVisualization, aVisibleVisualization, hasRows } from './showing.ts';
@@ -254,7 +254,7 @@ export const SHARING_WAYS: AccessPath[] = [
   ...(
     [
       ['user', 'internal_user', async (company: Company) => (await aUser(company)).id],
-      ['group', 'group', async (company: Company) => (await aConsoleGroup(company))._id],
+      ['group', 'group', async (company: Company) => (await createConsoleGroup(company))._id],
     ] as const
   ).map(
     ([thing, member_type, made]): AccessPath => ({

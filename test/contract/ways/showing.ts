@@ -4,7 +4,7 @@ import type { ApiResponse, Caller } from '../../support/api.ts';
 import { call } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
-import { aHeldQueue, deliver } from '../../uploads/support.ts';
+import { createHeldQueue, deliverMessage } from '../../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, parameter } from '../../visualizations/support.ts';
 import { type AccessPath, arnOf, get, post, put, resourceArnOf } from './way.ts';
 
@@ -38,10 +38,10 @@ export const aPublishedVisualization = async (company: Company) => {
 /** A job of the Data API that has written its result. */
 async function aJob(company: Company, signer: Caller) {
   const { visualization, endpoint } = await aPublishedVisualization(company);
-  const { messages, env } = aHeldQueue();
+  const { messages, env } = createHeldQueue();
   const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { job_id } = await must(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
-  for (const message of messages.splice(0)) await deliver(message);
+  for (const message of messages.splice(0)) await deliverMessage(message);
   return { visualization, endpoint, path: `/data/jobs/${job_id}` };
 }
 

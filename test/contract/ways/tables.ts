@@ -1,20 +1,27 @@
-import { aName } from '../../knowledge/support.ts';
+import { makeName } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
-import { aFile, aHeldQueue, deliverAll, jobOf, load, upload } from '../../uploads/support.ts';
-import { begin } from '../../uploads/tus.ts';
+import {
+  createHeldQueue,
+  deliverAllMessages,
+  loadFiles,
+  makeFile,
+  readJob,
+  uploadFiles,
+} from '../../uploads/support.ts';
+import { requestUpload } from '../../uploads/tus.ts';
 import { type AccessPath, type AccessTarget, resourceArnOf } from './way.ts';
 
 export const aTableOfNumbers = async ({ as }: Pick<Company, 'as'>): Promise<{ id: string; name: string }> => {
-  const name = aName('matrix').replace(' ', '_');
+  const name = makeName('matrix').replace(' ', '_');
   const id = await aTable(as, name, [column('n', 'integer')]);
   await must(tableRoutes(as, id).insert([{ n: 41 }]));
   return { id, name };
 };
 
-const numbers = () => [aFile('n.csv', 'n\n1\n')];
+const numbers = () => [makeFile('n.csv', 'n\n1\n')];
 
 type Asking = (company: Company, tableId: string) => Promise<AccessTarget['ask']>;
 
@@ -63,43 +70,43 @@ export const TABLE_WAYS: AccessPath[] = [
     const form = new FormData();
     form.append('mode', 'replace');
     for (const file of numbers()) form.append('files', file);
-    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: aHeldQueue().env as never });
+    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: createHeldQueue().env as never });
   }),
   loads('replaced by an upload from an address', 'POST /v1/managed-tables/upload-from-url', async (_, id) => (as) => {
     const json = { url: 'https://files.example.com/n.csv', table_id: id, mode: 'replace' };
-    return as.post('/v1/managed-tables/upload-from-url', { json, env: aHeldQueue().env as never });
+    return as.post('/v1/managed-tables/upload-from-url', { json, env: createHeldQueue().env as never });
   }),
   loads(
     'replaced by a resumable upload',
     'POST /v1/managed-tables/uploads',
-    async (_, id) => (as) => begin(as, 10, { said: { table_id: id, mode: 'replace' } }),
+    async (_, id) => (as) => requestUpload(as, 10, { said: { table_id: id, mode: 'replace' } }),
   ),
   loads('replaced by an upload that is confirmed', `POST ${JOBS_PATH}/{jobId}/confirm`, async (company, id) => {
-    const queue = aHeldQueue();
-    const job = await upload(company, numbers(), { ...queue, into: id, mode: 'replace' });
-    await deliverAll(queue);
-    const { columns } = (await jobOf(company, job)).inferred_schema;
-    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
+    const queue = createHeldQueue();
+    const job = await uploadFiles(company, numbers(), { ...queue, into: id, mode: 'replace' });
+    await deliverAllMessages(queue);
+    const { columns } = (await readJob(company, job)).inferred_schema;
+    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: createHeldQueue().env as never });
   }),
   grows('changed by an upload', 'POST /v1/managed-tables/{id}/upload', async (_, id) => (as) => {
     const form = new FormData();
     form.append('evolve', 'add');
     for (const file of numbers()) form.append('files', file);
-    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: aHeldQueue().env as never });
+    return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: createHeldQueue().env as never });
   }),
   grows('changed by an upload from an address', 'POST /v1/managed-tables/upload-from-url', async (_, id) => (as) => {
     const json = { url: 'https://files.example.com/n.csv', table_id: id, evolve: 'add' };
-    return as.post('/v1/managed-tables/upload-from-url', { json, env: aHeldQueue().env as never });
+    return as.post('/v1/managed-tables/upload-from-url', { json, env: createHeldQueue().env as never });
   }),
   grows('changed by an upload that is confirmed', `POST ${JOBS_PATH}/{jobId}/confirm`, async (company, id) => {
-    const queue = aHeldQueue();
-    const job = await upload(company, numbers(), { ...queue, into: id, evolve: 'add' });
-    await deliverAll(queue);
-    const { columns } = (await jobOf(company, job)).inferred_schema;
-    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: aHeldQueue().env as never });
+    const queue = createHeldQueue();
+    const job = await uploadFiles(company, numbers(), { ...queue, into: id, evolve: 'add' });
+    await deliverAllMessages(queue);
+    const { columns } = (await readJob(company, job)).inferred_schema;
+    return (as) => as.post(`${JOBS_PATH}/${job}/confirm`, { json: { columns }, env: createHeldQueue().env as never });
   }),
   loads('a load of them, undone', `POST ${JOBS_PATH}/{jobId}/undo`, async (company, id) => {
-    const { _id } = await load(company, numbers(), {}, { into: id });
+    const { _id } = await loadFiles(company, numbers(), {}, { into: id });
     return (as) => as.post(`${JOBS_PATH}/${_id}/undo`);
   }),
   {

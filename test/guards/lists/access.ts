@@ -93,10 +93,15 @@ export const ACCESS_GUARDS = [
   ...guardsOf('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'failUnlessUnchanged(read)', without: "{ sql: 'select 1', values: [] }" },
     { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
-    { text: 'sameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
+    { text: 'areSameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
     { text: '{ [name]: refuseAlone }', without: '{}' },
-    { text: 'query && !writes(query.sql)', without: 'query' },
-    { text: 'around ? both(around, on) : on', without: 'on', tests: DIRECTORY_TESTS, title: 'for a version' },
+    { text: 'query && !isWriteStatement(query.sql)', without: 'query' },
+    {
+      text: 'around ? combineDependencies(around, on) : on',
+      without: 'on',
+      tests: DIRECTORY_TESTS,
+      title: 'for a version',
+    },
     {
       text: '[...one.reads, ...other.reads]',
       without: '[...one.reads]',
@@ -113,7 +118,7 @@ export const ACCESS_GUARDS = [
     },
   ]),
   ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL_TESTS, [
-    { text: ', { sql: FAIL, values: [] }', without: '', title: 'should roll it back does not fail' },
+    { text: ', { sql: FAILING_SQL, values: [] }', without: '', title: 'should roll it back does not fail' },
     { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
     { text: '{ [name]: refuseAlone }', without: '{}', title: 'is refused outside of a commit' },
     {
@@ -124,7 +129,7 @@ export const ACCESS_GUARDS = [
   ]),
   ...guardsOf('src/http/idempotency.ts', DRY_RUN_TESTS, [
     {
-      in: 'keyedRequest',
+      in: 'readKeyedRequest',
       text: ' || isDryRun(c.req, contract)',
       without: '',
       title: 'ignores an idempotency key',

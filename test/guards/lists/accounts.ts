@@ -16,8 +16,8 @@ export const ACCOUNT_GUARDS = [
     { in: 'updateAccount', text: 'eq(accounts.isActive, true)', without: 'undefined' },
     { in: 'softDeleteAccount', text: 'livingById(', without: 'byId(' },
     { in: 'softDeleteAccount', text: 'eq(accounts.isDefault, false),', without: '' },
-    { in: 'softDeleteAccount', text: 'sql`${attachedUsers(companyId, id)} = 0`,', without: '' },
-    { in: 'softDeleteAccount', text: 'sql`${attachedServiceAccounts(companyId, id)} = 0`,', without: '' },
+    { in: 'softDeleteAccount', text: 'sql`${countAttachedUsers(companyId, id)} = 0`,', without: '' },
+    { in: 'softDeleteAccount', text: 'sql`${countAttachedServiceAccounts(companyId, id)} = 0`,', without: '' },
     { in: 'undeleteAccount', text: ', isNotNull(accounts.deletedAt)', without: '' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', RACE_TESTS, [

@@ -52,7 +52,7 @@ export const OAUTH_GUARDS = [
       title: 'at the same time',
     },
     { in: 'rotateGrant', text: 'isCompanyActive(oauthGrants.companyId),', without: '', title: 'loses nothing' },
-    { in: 'endUserGrant', text: ', isInForce(now)', without: '', title: 'by its person' },
+    { in: 'endUserGrant', text: ', isActiveGrant(now)', without: '', title: 'by its person' },
     {
       in: 'denyDevice',
       text: 'isOpenDevice(digest, now)',

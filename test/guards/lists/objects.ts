@@ -49,12 +49,12 @@ export const OBJECT_GUARDS = [
   ]),
   ...guardsOf('src/logs/mover.ts', COMPANY_LOG_TESTS, [
     {
-      text: 'countIn(sql, kind, { ...toRange({}), upper: keyAfter(part.last) }) !== records.length',
+      text: 'countRecordsIn(sql, kind, { ...toRange({}), upper: getKeyAfter(part.last) }) !== records.length',
       without: 'false',
     },
     {
-      text: '{ ...toRange({}), upper: keyAfter(part.last) }',
-      without: '{ lower: part.first, upper: keyAfter(part.last) }',
+      text: '{ ...toRange({}), upper: getKeyAfter(part.last) }',
+      without: '{ lower: part.first, upper: getKeyAfter(part.last) }',
       title: 'before all others',
     },
     { text: 'day.upper.at > before', without: 'false' },
@@ -64,23 +64,23 @@ export const OBJECT_GUARDS = [
     { text: 'late.filter(({ id }) => !known.has(id))', without: 'late' },
   ]),
   ...guardsOf('src/logs/day-tables.ts', COMPANY_LOG_TESTS, [
-    { text: 'moved ? { lower: keyAfter(moved)', without: 'false as boolean && moved ? { lower: keyAfter(moved)' },
+    { text: 'moved ? { lower: getKeyAfter(moved)', without: 'false as boolean && moved ? { lower: getKeyAfter(moved)' },
     { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
     { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
   ]),
   ...guardsOf('src/logs/day-tables.ts', FORMER_TABLE_TESTS, [
     { text: 'at < formerEnd', without: 'false' },
     { text: 'isFormer || (', without: '(' },
-    { text: 'isFirst ? dayRange(newest).upper.at : NEVER', without: 'dayRange(newest ?? 0).upper.at' },
+    { text: 'isFirst ? getDayRange(newest).upper.at : NO_DAY', without: 'getDayRange(newest ?? 0).upper.at' },
     { text: 'occurredAt >= ? ORDER BY', without: '? IS NULL ORDER BY' },
-    { text: 'INSERT OR IGNORE INTO ${tableFor(', without: 'INSERT INTO ${tableFor(' },
+    { text: 'INSERT OR IGNORE INTO ${ensureTable(', without: 'INSERT INTO ${ensureTable(' },
   ]),
   ...guardsOf('src/logs/view-counts.ts', VIEW_TESTS, [
     { text: 'compareKeys(toKey(event), mark) <= 0', without: 'false' },
-    { text: "!isThere(sql, 'share', event)", without: 'true' },
+    { text: "!hasRecord(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
-    { text: 'lower: keyAfter({ at, id })', without: 'lower: toRange({}).lower' },
+    { text: 'lower: getKeyAfter({ at, id })', without: 'lower: toRange({}).lower' },
   ]),
   ...guardsOf('src/logs/listing.ts', COMPANY_LOG_TESTS, [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },

@@ -14,9 +14,9 @@ export const ORGANIZATION_GUARDS = [
       without: '',
       title: 'is deleted once',
     },
-    { in: 'requestEnd', text: ', isWhole', ...MEANWHILE },
+    { in: 'requestEnd', text: ', isNotErased', ...MEANWHILE },
     { in: 'withdrawEnd', text: ' gt(companies.deletesAt, now),', without: '', title: 'its date has come' },
-    { in: 'withdrawEnd', text: ', isWhole', ...MEANWHILE },
+    { in: 'withdrawEnd', text: ', isNotErased', ...MEANWHILE },
     {
       in: 'countDeleted',
       text: ', isNull(companyErasures.completedAt)',

@@ -9,7 +9,7 @@ const OUTBOX_TESTS = ['test/outbox/outbox.test.ts'];
 /** Verified questions, and the messages that have them checked again. */
 export const QUESTION_GUARDS = [
   ...guardsOf('src/modules/knowledge/questions/store.ts', VERIFIED_QUESTION_TESTS, [
-    { in: 'insertQuestion', text: 'isRoom(row.companyId)', without: 'sql`true`', title: 'has a thousand' },
+    { in: 'insertQuestion', text: 'hasRoom(row.companyId)', without: 'sql`true`', title: 'has a thousand' },
     {
       in: 'replaceQuestion',
       text: 'eq(questions.version, row.version - 1),',
@@ -19,7 +19,7 @@ export const QUESTION_GUARDS = [
     },
     {
       in: 'replaceQuestion',
-      text: 'restores ? isRoom(companyId) : undefined,',
+      text: 'restores ? hasRoom(companyId) : undefined,',
       without: '',
       title: 'has a thousand',
     },
@@ -45,7 +45,7 @@ export const QUESTION_GUARDS = [
   ]),
   ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
     {
-      in: 'validate',
+      in: 'validateQuery',
       text: "if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
       without: '',
       title: 'no values of tables',

@@ -42,7 +42,7 @@ export const BUG_FIX_GUARDS = [
     'src/modules/knowledge/suggestions/prompt-texts.ts',
     ['test/knowledge/concept-generation.test.ts'],
     [
-      { text: 'byRelevance(concepts, about).values()', without: 'concepts.values()' },
+      { text: 'sortByRelevance(concepts, about).values()', without: 'concepts.values()' },
       { text: "notSent: total - text.split('\\n').length", without: 'notSent: 0' },
     ],
   ),

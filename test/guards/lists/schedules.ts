@@ -181,14 +181,14 @@ export const SCHEDULE_GUARDS = [
     { in: 'isPause', text: ' && Object.keys(others).length === 0', without: '', title: 'no condition' },
     { in: 'runSchedule', text: '  requireMaySeeCondition(ctx, schedule);\n', without: '', title: 'no condition' },
     {
-      in: 'withoutHiddenRun',
+      in: 'hideLastRun',
       text: 'lastRun && !isMet',
       without: 'lastRun && null && !isMet',
       tests: CONDITION_TESTS,
       title: 'only those who may see',
     },
     {
-      in: 'withoutHiddenRun',
+      in: 'hideLastRun',
       text: 'lastRun.about ?? schedule',
       without: 'schedule',
       tests: CONDITION_TESTS,
@@ -196,7 +196,7 @@ export const SCHEDULE_GUARDS = [
     },
     {
       in: 'listSchedules',
-      text: 'withoutHiddenRun(ctx, schedule)',
+      text: 'hideLastRun(ctx, schedule)',
       without: 'schedule',
       tests: CONDITION_TESTS,
       title: 'only those who may see',

@@ -11,16 +11,16 @@ const OUTSIDER_SIGN_IN_TESTS = ['test/share-auth/share-auth.sharing.test.ts'];
 
 export const SHARING_GUARDS = [
   ...guardsOf('src/modules/dashboards/store.ts', RACE_TESTS, [
-    { in: 'insertDashboard', text: 'widgetsExist(record)', without: 'sql`true`' },
-    { in: 'insertDashboard', text: 'slugOrSuffixed(dashboards, record)', without: 'record.slug' },
+    { in: 'insertDashboard', text: 'doWidgetsExist(record)', without: 'sql`true`' },
+    { in: 'insertDashboard', text: 'slugOrSuffixedSql(dashboards, record)', without: 'record.slug' },
     {
-      in: 'dashboardsUnchanged',
+      in: 'areDashboardsUnchanged',
       text: " and dashboards.version = seen.value ->> 'version'",
       without: '',
       ...SAME_MOMENT_TESTS,
     },
     { in: 'updateDashboard', text: 'eq(dashboards.version, version), ', without: '' },
-    { in: 'updateDashboard', text: 'widgetsExist(record), ', without: '' },
+    { in: 'updateDashboard', text: 'doWidgetsExist(record), ', without: '' },
     { in: 'updateDashboard', text: ', whileUnseen', without: '', ...DURING_CHANGE_TESTS },
   ]),
   ...guardsOf(
@@ -77,7 +77,7 @@ export const SHARING_GUARDS = [
     ],
   ),
   ...guardsOf('src/modules/visualizations/store.ts', RACE_TESTS, [
-    { in: 'insertVisualization', text: 'slugOrSuffixed(visualizations, record)', without: 'record.slug' },
+    { in: 'insertVisualization', text: 'slugOrSuffixedSql(visualizations, record)', without: 'record.slug' },
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
     {
       in: 'updateVisualization',
@@ -87,27 +87,27 @@ export const SHARING_GUARDS = [
     },
   ]),
   ...guardsOf('src/modules/share-contexts/store.ts', RACE_TESTS, [
-    { in: 'insertContext', text: 'dashboardsUnchanged(record.companyId, dashboards)', without: 'sql`true`' },
-    { in: 'insertContext', text: 'slugOrSuffixed(shareContexts, record)', without: 'record.slug' },
+    { in: 'insertContext', text: 'areDashboardsUnchanged(record.companyId, dashboards)', without: 'sql`true`' },
+    { in: 'insertContext', text: 'slugOrSuffixedSql(shareContexts, record)', without: 'record.slug' },
     { in: 'isVersion', text: ', eq(shareContexts.version, version)', without: '' },
     { in: 'updateContext', text: 'eq(shareContexts.version, version),', without: '' },
-    { in: 'updateContext', text: 'dashboardsUnchanged(companyId, dashboards),', without: '' },
+    { in: 'updateContext', text: 'areDashboardsUnchanged(companyId, dashboards),', without: '' },
     { in: 'replaceGrants', text: ', current)', without: ')' },
     { in: 'replaceGrants', text: ' where ${current}', without: '' },
     { in: 'replaceGrants', text: 'isVersion(context), ', without: '' },
-    { in: 'contextDeletion', text: ', eq(shareContexts.version, version)', without: '' },
+    { in: 'prepareDeletion', text: ', eq(shareContexts.version, version)', without: '' },
     {
-      in: 'contextDeletion',
+      in: 'prepareDeletion',
       text: 'eq(shareMembers.companyId, companyId), gone',
       without: 'eq(shareMembers.companyId, companyId)',
     },
-    { in: 'contextDeletion', text: '          gone,', without: '' },
-    { in: 'contextDeletion', text: 'isNull(dashboardShares.revokedAt),', without: '' },
+    { in: 'prepareDeletion', text: '          gone,', without: '' },
+    { in: 'prepareDeletion', text: 'isNull(dashboardShares.revokedAt),', without: '' },
     { in: 'insertMember', text: 'isVersion(context),', without: '' },
     { in: 'insertMember', text: '< ${most}', without: '>= 0' },
     {
       in: 'insertMember',
-      text: 'dashboardsUnchanged(context.companyId, dashboards),',
+      text: 'areDashboardsUnchanged(context.companyId, dashboards),',
       without: '',
       ...SAME_MOMENT_TESTS,
     },
@@ -149,21 +149,21 @@ export const SHARING_GUARDS = [
   ...guardsOf('src/modules/shares/store.ts', RACE_TESTS, [
     {
       in: 'insertShare',
-      text: 'dashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),',
+      text: 'areDashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),',
       without: 'sql`true`,',
       ...SAME_MOMENT_TESTS,
     },
-    { in: 'insertShare', text: 'contextExists(record.companyId, record.shareContextId)', without: 'undefined' },
+    { in: 'insertShare', text: 'hasContext(record.companyId, record.shareContextId)', without: 'undefined' },
     { in: 'updateShare', text: 'isNull(dashboardShares.revokedAt),', without: '' },
     {
       in: 'updateShare',
       text: 'eq(dashboardShares.embedOptions, before.embedOptions)',
       without: 'undefined',
     },
-    { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
+    { in: 'updateShare', text: 'hasContext(before.companyId, set.shareContextId)', without: 'undefined' },
     {
       in: 'updateShare',
-      text: 'dashboardsUnchanged(before.companyId, dashboards),',
+      text: 'areDashboardsUnchanged(before.companyId, dashboards),',
       without: '',
       ...SAME_MOMENT_TESTS,
     },

@@ -110,20 +110,20 @@ export const SIGN_IN_GUARDS = [
     { in: 'isOpen', text: 'isNull(passwordResets.usedAt), ', without: '' },
     { in: 'isOpen', text: ', gt(passwordResets.expiresAt, now)', without: '' },
     {
-      in: 'resetStatements',
+      in: 'prepareReset',
       text: '.where(isOpen(digest, now))',
       without: '.where(eq(passwordResets.digest, digest))',
     },
-    { in: 'resetStatements', text: 'eq(users.isActive, true), ', without: '' },
+    { in: 'prepareReset', text: 'eq(users.isActive, true), ', without: '' },
     {
-      in: 'resetStatements',
+      in: 'prepareReset',
       text: 'livingById(users, companyId, userId)',
       without: 'byId(users, companyId, userId)',
     },
-    { in: 'resetStatements', text: ', afterChange', without: '' },
-    { in: 'resetStatements', text: ', { when: wasReset }', without: '' },
+    { in: 'prepareReset', text: ', afterChange', without: '' },
+    { in: 'prepareReset', text: ', { when: wasReset }', without: '' },
     {
-      in: 'resetStatements',
+      in: 'prepareReset',
       text: 'isNull(passwordResets.usedAt),\n          wasReset,',
       without: 'isNull(passwordResets.usedAt),',
     },
@@ -189,7 +189,7 @@ export const SIGN_IN_GUARDS = [
     { in: 'insertPasskey', text: '${afterChange} and ', without: '' },
     {
       in: 'insertPasskey',
-      text: ' and (select count(*) from ${passkeys} where ${ofUser(record)}) < ${MAX_PASSKEYS}',
+      text: ' and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}',
       without: '',
     },
     { in: 'deletePasskey', text: ', afterChange)', without: ')' },
@@ -199,9 +199,9 @@ export const SIGN_IN_GUARDS = [
   ]),
   ...guardsOf('src/modules/passkeys/service.ts', PASSKEY_RACE_TESTS, [
     { in: 'addPasskey', text: 'challenge, afterChange)', without: 'challenge)' },
-    { in: 'addPasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
-    { in: 'changePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))', tests: PASSKEY_ROUTE_TESTS },
-    { in: 'removePasskey', text: 'owner(ctx), afterChange)', without: 'owner(ctx))' },
+    { in: 'addPasskey', text: 'getOwner(ctx), afterChange)', without: 'getOwner(ctx))' },
+    { in: 'changePasskey', text: 'getOwner(ctx), afterChange)', without: 'getOwner(ctx))', tests: PASSKEY_ROUTE_TESTS },
+    { in: 'removePasskey', text: 'getOwner(ctx), afterChange)', without: 'getOwner(ctx))' },
     { in: 'logInWithPasskey', text: ', { when: afterChange }', without: '' },
   ]),
   ...guardsOf('drizzle/0039_passkeys.sql', PASSKEY_RACE_TESTS, [

@@ -41,7 +41,12 @@ export const SUSPENSION_GUARDS = [
     { in: 'claimDue', text: ', isCompanyActive(managedDatabases.companyId)', ...WAIT },
   ]),
   ...guardsOf('src/modules/uploads/load.ts', UNDER_WAY_TESTS, [
-    { in: 'load', text: " || (await readCompanyState(ctx)) !== 'active'", without: '', title: 'publishes no row' },
+    {
+      in: 'continueLoad',
+      text: " || (await readCompanyState(ctx)) !== 'active'",
+      without: '',
+      title: 'publishes no row',
+    },
   ]),
   ...guardsOf('src/modules/company-exports/jobs.ts', UNDER_WAY_TESTS, [
     { text: ' || (await isWaiting(this.#ctx, this.#job))', without: '', title: 'an export waits' },

@@ -83,9 +83,9 @@ export const MANAGED_TABLE_GUARDS = [
       without: '',
       title: 'does not let another call take its lease',
     },
-    { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
+    { in: 'releaseLease', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
     { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
-    { in: 'recordReady', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
+    { in: 'recordReady', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
     {
       in: 'finishSweep',
       text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})',
@@ -135,10 +135,10 @@ export const MANAGED_TABLE_GUARDS = [
     },
   ]),
   ...guardsOf('src/modules/managed-tables/store.ts', TABLES, [
-    { in: 'LIVING', text: ' AND deleted_at IS NULL', without: '' },
-    { in: 'LOCKS', text: "'FOR UPDATE'", without: "''" },
-    { in: 'LOCKS', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOADS },
-    { in: 'LOCKS', text: "'FOR KEY SHARE'", without: "''" },
+    { in: 'LIVING_TABLE_CONDITION', text: ' AND deleted_at IS NULL', without: '' },
+    { in: 'LOCK_CLAUSES', text: "'FOR UPDATE'", without: "''" },
+    { in: 'LOCK_CLAUSES', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOADS },
+    { in: 'LOCK_CLAUSES', text: "'FOR KEY SHARE'", without: "''" },
     {
       in: 'HAS_ACTIVE_UPLOAD',
       text: 'job.user_table_id = $1 AND',
@@ -178,20 +178,20 @@ export const MANAGED_TABLE_GUARDS = [
     { in: 'createIndex', text: '>= MAX_INDEXES', without: '> MAX_INDEXES', title: 'is refused as the eleventh' },
     {
       in: 'createIndex',
-      text: 'await untilOthersEnd(database, table.displayName, until, false);',
+      text: 'await waitForTransactions(database, table.displayName, until, false);',
       without: '',
       tests: BUSY_TABLE_TESTS,
       title: 'is refused as busy while other transactions are open',
     },
     {
       in: 'deleteIndex',
-      text: 'await untilOthersEnd(database, table.displayName, until, true);',
+      text: 'await waitForTransactions(database, table.displayName, until, true);',
       without: '',
       tests: BUSY_TABLE_TESTS,
       title: 'is not dropped while another transaction reads',
     },
     {
-      in: 'build',
+      in: 'buildIndex',
       text: 'if (!built) {',
       without: 'if (!built && id === null) {',
       title: 'nor of another that takes its name',
@@ -229,7 +229,7 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'is complete before',
     },
     {
-      in: 'TAKE_PLACE',
+      in: 'TAKE_EXPORT_SLOT',
       text: ' WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place)',
       without: '',
       title: 'others of the company are read',
@@ -277,7 +277,7 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'keeps the turn of a delivery',
     },
     {
-      in: 'advance',
+      in: 'advanceJob',
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
       tests: DELIVERY_TESTS,
@@ -403,7 +403,7 @@ export const MANAGED_TABLE_GUARDS = [
     ['test/tenant-sql/client.test.ts'],
     [
       {
-        in: 'migrate',
+        in: 'migrateDatabase',
         text: "await tx.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK_KEY]);",
         without: '',
         title: 'run once, however many',

@@ -75,9 +75,9 @@ export const USER_AND_INVITATION_GUARDS = [
       without: '${record.digest}',
     },
     { in: 'updateInvited', text: ', isNull(users.activatedAt)', without: '' },
-    { in: 'acceptStatements', text: ', isNull(users.activatedAt)', without: '' },
-    { in: 'acceptStatements', text: ', isNull(users.deletedAt)', without: '' },
-    { in: 'acceptStatements', text: ', afterChange', without: '' },
+    { in: 'prepareAcceptance', text: ', isNull(users.activatedAt)', without: '' },
+    { in: 'prepareAcceptance', text: ', isNull(users.deletedAt)', without: '' },
+    { in: 'prepareAcceptance', text: ', afterChange', without: '' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', USER_RACE_TESTS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },

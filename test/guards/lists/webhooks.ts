@@ -51,7 +51,7 @@ export const WEBHOOK_GUARDS = [
   ]),
   ...guardsOf('src/logs/following.ts', AUDIT_STREAM_TESTS, [
     {
-      in: 'noteLate',
+      in: 'recordLate',
       text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',
       without: '',
       title: 'not reached yet',

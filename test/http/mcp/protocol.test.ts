@@ -5,20 +5,20 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { BASE_URL, call } from '../../support/api.ts';
-import { recordsOf } from '../../support/log.ts';
+import { readRecords } from '../../support/log.ts';
 import { allow, aServiceAccountThat, must, type ServiceAccount, signed } from '../../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
-import { type Agent, agent, failureIn } from './support.ts';
+import { type Agent, createAgent, readFailure } from './support.ts';
 
 let company: Company;
 let owner: Agent;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  owner = agent(`Bearer ${company.token}`);
+  owner = createAgent(`Bearer ${company.token}`);
 });
 
-const hello = (protocolVersion: unknown) => ({
+const makeInitialize = (protocolVersion: unknown) => ({
   protocolVersion,
   capabilities: {},
   clientInfo: { name: 'test', version: '1' },
@@ -57,7 +57,7 @@ describe('POST /mcp', () => {
     ['2024-11-05', '2025-11-25'],
     ['one of tomorrow', '2025-11-25'],
   ])('agrees on a protocol version that it supports: %s → %s', async (asked, agreed) => {
-    const { status, body } = await owner.ask('initialize', hello(asked));
+    const { status, body } = await owner.ask('initialize', makeInitialize(asked));
     expect([status, body.result.protocolVersion]).toEqual([200, agreed]);
     expect(body.result.capabilities).toEqual({ tools: {} });
   });
@@ -207,10 +207,10 @@ describe('POST /mcp', () => {
   it('answers arguments of almost a megabyte with a short error', async () => {
     const text = 'a'.repeat(1_000_000);
     const answer = await owner.tool('list_tables', { search: text, [text.slice(0, 20_000)]: 1 });
-    expect(failureIn(answer).error).toBe('VALIDATION_ERROR');
+    expect(readFailure(answer).error).toBe('VALIDATION_ERROR');
     expect(answer.text.length).toBeLessThan(1000);
     const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`a${index}`, 1]));
-    expect(failureIn(await owner.tool('list_tables', many)).details.length).toBeLessThanOrEqual(20);
+    expect(readFailure(await owner.tool('list_tables', many)).details.length).toBeLessThanOrEqual(20);
     expect((await owner.tool('query_rows', { table_id: text })).isError).toBe(true);
     const filter = { a: { in: Array.from({ length: 100_000 }, () => 'x') } };
     expect((await owner.tool('query_rows', { table_id: 'f'.repeat(24), filter })).isError).toBe(true);
@@ -218,8 +218,8 @@ describe('POST /mcp', () => {
 
   it('ignores session ids: that of another company’s session opens nothing', async () => {
     const other = await aProvisionedCompany();
-    const stranger = agent(`Bearer ${other.token}`);
-    const first = await owner.ask('initialize', hello('2025-11-25'));
+    const stranger = createAgent(`Bearer ${other.token}`);
+    const first = await owner.ask('initialize', makeInitialize('2025-11-25'));
     expect(first.headers.get('mcp-session-id')).toBeNull();
     await aTable(company.as, 'of_the_owner', [column('name')]);
     const { body } = await stranger.ask(
@@ -271,12 +271,13 @@ describe('a caller of /mcp', () => {
   beforeAll(async () => {
     robot = await aServiceAccountThat(company, allow('managed-tables:list'));
   });
-  const withKey = ({ key }: ServiceAccount, secret = key.secret_key) => agent(`Bearer ${key.access_key}:${secret}`);
+  const withKey = ({ key }: ServiceAccount, secret = key.secret_key) =>
+    createAgent(`Bearer ${key.access_key}:${secret}`);
 
   it('may be a service account with its key and secret, until the key is revoked', async () => {
     const mine = await aServiceAccountThat(company, allow('managed-tables:list'));
     for (let times = 0; times < 3; times += 1) expect((await withKey(mine).tool('list_tables')).isError).toBe(false);
-    expect(failureIn(await withKey(mine).tool('list_dashboards')).error).toBe('FORBIDDEN');
+    expect(readFailure(await withKey(mine).tool('list_dashboards')).error).toBe('FORBIDDEN');
     await must(signed(company.apiKey).delete(`/service-accounts/${mine.id}/keys/${mine.keyId}`));
     expect((await withKey(mine).tool('list_tables')).status).toBe(401);
   });
@@ -295,7 +296,7 @@ describe('a caller of /mcp', () => {
       'Bearer x',
       '',
     ]) {
-      const { status, headers, body } = await agent(credential).tool('list_tables');
+      const { status, headers, body } = await createAgent(credential).tool('list_tables');
       expect([credential, status, body]).toEqual([
         credential,
         401,
@@ -358,7 +359,7 @@ describe('a caller of /mcp', () => {
     vi.waitFor(
       async () => {
         const values = { correlationId: headers.get('x-correlation-id') as string };
-        const [record, ...more] = await recordsOf('audit', company.id, { values });
+        const [record, ...more] = await readRecords('audit', company.id, { values });
         expect([record === undefined, more]).toEqual([false, []]);
         return record;
       },
@@ -396,7 +397,7 @@ describe('/mcp/', () => {
     await vi.waitFor(
       async () => {
         const values = { correlationId: headers.get('x-correlation-id') as string };
-        expect(await recordsOf('audit', company.id, { values })).toMatchObject([{ route: '/mcp', status: 200 }]);
+        expect(await readRecords('audit', company.id, { values })).toMatchObject([{ route: '/mcp', status: 200 }]);
       },
       { timeout: 15_000, interval: 50 },
     );

@@ -2,14 +2,14 @@ import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { AGENT_TOOLS } from '../../../src/app.ts';
-import { itemsOf } from '../../knowledge/metrics/support.ts';
-import { aConcept } from '../../knowledge/support.ts';
+import { createItemMaker } from '../../knowledge/metrics/support.ts';
+import { createConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
-import { type Agent, agent } from './support.ts';
+import { type Agent, createAgent } from './support.ts';
 
 const { tools: TOOLS } = AGENT_TOOLS;
 
@@ -28,14 +28,14 @@ let stranger: World;
 let agents: Agent[];
 
 /** A company with a table, a dashboard, a metric and a concept. */
-async function aWorld(word: string): Promise<World> {
+async function createWorld(word: string): Promise<World> {
   const company = await aProvisionedCompany();
   const sales = await someSales(company);
   const notes = await aTable(company.as, `notes_${word}`, [column('region'), column('text')]);
   await must(tableRoutes(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
   const { dashboard, rows } = await aSalesDashboard(company, { name: word });
-  const concept = await aConcept(company.as, { name: word, description: word, status: 'active' });
-  const make = itemsOf(
+  const concept = await createConcept(company.as, { name: word, description: word, status: 'active' });
+  const make = createItemMaker(
     () => company.as,
     () => concept,
   );
@@ -48,11 +48,13 @@ async function aWorld(word: string): Promise<World> {
 }
 
 beforeAll(async () => {
-  own = await aWorld('bassoon');
-  stranger = await aWorld(SECRET);
+  own = await createWorld('bassoon');
+  stranger = await createWorld(SECRET);
   const weak = await aUser(own.company, { can: ['managed-tables:list'] });
   const { access_key, secret_key } = own.company.apiKey;
-  agents = [own.company.token, weak.token, `${access_key}:${secret_key}`].map((token) => agent(`Bearer ${token}`));
+  agents = [own.company.token, weak.token, `${access_key}:${secret_key}`].map((token) =>
+    createAgent(`Bearer ${token}`),
+  );
 });
 
 const NAMES = ['region', 'amount', 'text', 'id', 'company_id', 'Count of bassoon', 'bassoon', `Count of ${SECRET}`];
@@ -74,7 +76,7 @@ const METHODS = ['tools/call', 'tools/list', 'initialize', 'ping', 'resources/re
 const OPERATORS = ['eq', 'ne', 'gt', 'in', 'nin', 'contains', 'starts_with', 'is_null', 'matches', '; --'];
 
 /** Messages as models, and those who mean ill, may make them. */
-function messages(known: string[]) {
+function createMessages(known: string[]) {
   const text = fc.oneof(fc.constantFrom(...known, ...NAMES, ...HOSTILE), fc.string({ maxLength: 40 }));
   const scalar = fc.oneof(text, fc.integer(), fc.double(), fc.boolean(), fc.constant(null));
   const value = fc.oneof({ weight: 3, arbitrary: scalar }, fc.array(scalar, { maxLength: 4 }), fc.jsonValue());
@@ -112,7 +114,7 @@ function messages(known: string[]) {
     [HOSTILE[0] as string]: value,
   };
   const sent = fc.oneof(
-    { weight: 4, arbitrary: fc.record(anything, { requiredKeys: [] }).chain(some) },
+    { weight: 4, arbitrary: fc.record(anything, { requiredKeys: [] }).chain(pickArguments) },
     { weight: 2, arbitrary: metricQuery },
     { weight: 1, arbitrary: fc.jsonValue() },
   );
@@ -125,13 +127,13 @@ function messages(known: string[]) {
 }
 
 /** A few of the arguments, so that not every call has one that its tool does not take. */
-const some = (all: Record<string, unknown>) =>
+const pickArguments = (all: Record<string, unknown>) =>
   fc
     .subarray(Object.keys(all), { maxLength: 4 })
     .map((names) => Object.fromEntries(names.map((name) => [name, all[name]])));
 
 /** Makes what is sent reach further than chance would: the arguments that the tool asks for. */
-function aimed(params: unknown): unknown {
+function aimArguments(params: unknown): unknown {
   const { name, arguments: sent } = Object(params) as { name?: string; arguments?: Record<string, unknown> };
   const tool = TOOLS.find((each) => each.name === name);
   if (!tool || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return params;
@@ -143,7 +145,7 @@ function aimed(params: unknown): unknown {
 }
 
 /** All that the control database holds, but what was asked and when things were last used: logs, as that of requests is. */
-async function contents(): Promise<string> {
+async function readControlDatabase(): Promise<string> {
   const { results } = await env.CONTROL_DB.prepare(
     "select name from sqlite_master where type = 'table' and name not like '\\_%' escape '\\' and name not like 'sqlite%' and name <> 'knowledge_asked_questions'",
   ).all<{ name: string }>();
@@ -156,18 +158,18 @@ async function contents(): Promise<string> {
   );
 }
 
-const rowsOf = async ({ company, ids }: World) =>
+const readTableRows = async ({ company, ids }: World) =>
   Promise.all(ids.slice(0, 2).map(async (id) => (await tableRoutes(company.as, id).rows()).body));
 
 it(`${calls} random calls of MCP write nothing, show nothing of another company, and cause no server error`, {
   timeout: Math.max(60_000, calls * 100),
 }, async () => {
-  const before = [await contents(), await rowsOf(own), await rowsOf(stranger)];
-  const stream = fc.sample(messages([...own.ids, ...stranger.ids]), { numRuns: calls });
+  const before = [await readControlDatabase(), await readTableRows(own), await readTableRows(stranger)];
+  const stream = fc.sample(createMessages([...own.ids, ...stranger.ids]), { numRuns: calls });
   const problems: unknown[] = [];
   const tally = new Map<string, number>();
   for (const [index, { by, method, params: made }] of stream.entries()) {
-    const params = index % 2 === 0 ? aimed(made) : made;
+    const params = index % 2 === 0 ? aimArguments(made) : made;
     const { status, body } = await (agents[by] as Agent).ask(method, params);
     const answer = JSON.stringify(body);
     const outcome = body.error?.code ?? (body.result?.isError ? JSON.parse(body.result.content[0].text).error : 'ok');
@@ -180,7 +182,7 @@ it(`${calls} random calls of MCP write nothing, show nothing of another company,
   }
   console.info(`Outcomes of random calls (seed ${inject('seed')}):`, Object.fromEntries([...tally].sort()));
   expect(problems).toEqual([]);
-  expect([await contents(), await rowsOf(own), await rowsOf(stranger)]).toEqual(before);
+  expect([await readControlDatabase(), await readTableRows(own), await readTableRows(stranger)]).toEqual(before);
   // Many calls reach what they ask for, so that this says something.
   expect(tally.get('200 ok')).toBeGreaterThan(calls / 10);
 });

@@ -1,6 +1,6 @@
 import type { Schema } from '@cfworker/json-schema';
 import { call } from '../../support/api.ts';
-import { mismatches } from '../../support/conformity.ts';
+import { findMismatches } from '../../support/conformity.ts';
 
 /** What JSON-RPC answers to a call of a tool. */
 export interface ToolAnswer {
@@ -21,7 +21,7 @@ export const VERSION = '2025-11-25';
 let outputSchemas: Map<string, Schema> | undefined;
 
 /** Sends messages to `/mcp` with a credential, `Bearer …`. What a tool answers must fit its `outputSchema`. */
-export function agent(credential: string) {
+export function createAgent(credential: string) {
   const send = (json: unknown, headers: Record<string, string> = {}) =>
     call('POST', '/mcp', {
       headers: { authorization: credential, accept: 'application/json, text/event-stream', ...headers },
@@ -33,7 +33,7 @@ export function agent(credential: string) {
     const { status, headers, body } = await ask('tools/call', { name, arguments: sent });
     const { content = [], structuredContent, isError = false } = Object(body.result);
     if (structuredContent !== undefined) {
-      const problems = mismatches(structuredContent, await outputSchemaOf(name as string));
+      const problems = findMismatches(structuredContent, await outputSchemaOf(name as string));
       if (problems.length > 0) throw new Error(`${name} answered what its outputSchema does not allow: ${problems}`);
     }
     return { status, headers, body, text: content[0]?.text ?? '', data: structuredContent?.data, isError };
@@ -48,10 +48,10 @@ export function agent(credential: string) {
   return { send, ask, tool, outputSchemaOf };
 }
 
-export type Agent = ReturnType<typeof agent>;
+export type Agent = ReturnType<typeof createAgent>;
 
 /** The failure that a result tells, in the words of the API. */
-export const failureIn = ({ text, isError }: ToolAnswer): { error: string; details: { field: string }[] } => {
+export const readFailure = ({ text, isError }: ToolAnswer): { error: string; details: { field: string }[] } => {
   if (!isError) throw new Error(`No failure: ${text}`);
   return JSON.parse(text);
 };

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AGENT_TOOLS, SURFACES } from '../../../src/app.ts';
 import { getAction } from '../../../src/http/endpoint.ts';
-import { itemsOf } from '../../knowledge/metrics/support.ts';
-import { aConcept } from '../../knowledge/support.ts';
+import { createItemMaker } from '../../knowledge/metrics/support.ts';
+import { createConcept } from '../../knowledge/support.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
-import { mismatches } from '../../support/conformity.ts';
+import { findMismatches } from '../../support/conformity.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
 import { someSales } from '../../visualizations/support.ts';
-import { type Agent, agent, failureIn } from './support.ts';
+import { type Agent, createAgent, readFailure } from './support.ts';
 
 const { tools: TOOLS } = AGENT_TOOLS;
 const QUESTION = 'How much does each shire sell?';
@@ -21,13 +21,13 @@ let owner: Agent;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  owner = agent(`Bearer ${company.token}`);
+  owner = createAgent(`Bearer ${company.token}`);
   table = await someSales(company);
   const made = await aSalesDashboard(company);
   dashboard = made.dashboard._id;
-  const concept = await aConcept(company.as, { name: 'Sale', description: 'What was sold.', status: 'active' });
-  await aConcept(company.as, { name: 'Sale of drafts', status: 'draft' });
-  const make = itemsOf(
+  const concept = await createConcept(company.as, { name: 'Sale', description: 'What was sold.', status: 'active' });
+  await createConcept(company.as, { name: 'Sale of drafts', status: 'draft' });
+  const make = createItemMaker(
     () => company.as,
     () => concept,
   );
@@ -53,7 +53,7 @@ describe('tools/list', () => {
         expect([tool.name, name, Object.keys(schema as object)]).not.toEqual([tool.name, name, []]);
       }
     }
-    const initialized = await owner.ask('initialize', hello());
+    const initialized = await owner.ask('initialize', makeInitialize());
     expect(JSON.stringify([body, initialized.body])).not.toMatch(/Turnover|Shire|sales/);
   });
 
@@ -78,7 +78,7 @@ describe('tools/list', () => {
   });
 });
 
-const hello = (protocolVersion = '2025-11-25') => ({
+const makeInitialize = (protocolVersion = '2025-11-25') => ({
   protocolVersion,
   capabilities: {},
   clientInfo: { name: 'test', version: '1' },
@@ -184,7 +184,7 @@ describe('structured content', () => {
       const schema = await owner.outputSchemaOf(name);
       const { data, ...frame } = body.result.structuredContent;
       for (const other of [frame, { ...frame, data: 'text' }, { ...frame, data: {} }, { ...frame, data, more: 1 }])
-        expect(mismatches(other, schema)).not.toEqual([]);
+        expect(findMismatches(other, schema)).not.toEqual([]);
     },
   );
 
@@ -205,7 +205,7 @@ describe('structured content', () => {
     const { data, body } = await owner.tool('ask', sentTo('ask'));
     const cutToNothing = { ...data, query: { ...data.query, metrics: [] } };
     const schema = await owner.outputSchemaOf('ask');
-    expect(mismatches({ ...body.result.structuredContent, cut: true, data: cutToNothing }, schema)).toEqual([]);
+    expect(findMismatches({ ...body.result.structuredContent, cut: true, data: cutToNothing }, schema)).toEqual([]);
   });
 });
 
@@ -245,7 +245,7 @@ describe('arguments', () => {
     ['run_dashboard', { dashboard_id: 'x', ['__proto__' as string]: 1, constructor: 2 }, 'constructor'],
   ])('of %s are refused with the name of the wrong one: %j', async (name, sent, field) => {
     const answer = await owner.tool(name, sent);
-    const { error, details } = failureIn(answer);
+    const { error, details } = readFailure(answer);
     expect([error, details.map((each) => each.field)]).toEqual(['VALIDATION_ERROR', expect.arrayContaining([field])]);
   });
 
@@ -254,7 +254,7 @@ describe('arguments', () => {
     ['list_tables', 'page', 'must be one value'],
   ])('of %s that are lists where one value is taken say so: %s', async (name, field, message) => {
     const answer = await owner.tool(name, { ...sentTo(name), [field]: ['amount'] });
-    expect(failureIn(answer).details).toEqual([expect.objectContaining({ field, message })]);
+    expect(readFailure(answer).details).toEqual([expect.objectContaining({ field, message })]);
   });
 
   it.each([
@@ -264,7 +264,7 @@ describe('arguments', () => {
     [{ region: { eq: Array.from({ length: 100 }, () => 'a') } }, 'filter'],
     [{ nothing: { eq: 1 } }, 'filter[nothing][eq]'],
   ])('of a filter are refused with the name of the wrong one: %j', async (filter, field) => {
-    const { error, details } = failureIn(await owner.tool('query_rows', { table_id: table, filter }));
+    const { error, details } = readFailure(await owner.tool('query_rows', { table_id: table, filter }));
     expect(error).toBe('VALIDATION_ERROR');
     expect(details.map((each) => each.field)).toEqual([expect.stringContaining(field)]);
   });
@@ -310,7 +310,7 @@ describe('the permission of a tool', () => {
     expect(action).toMatch(/^[\w-]+:[\w-]+$/);
     const everything = ['managed-tables:*', 'semantic:*', 'concepts:*', 'dashboards:*', 'visualizations:*'];
     const denied = await aUser(company, { can: everything, denied: [action] });
-    const refused = failureIn(await agentOf(denied).tool(name, sentTo(name)));
+    const refused = readFailure(await agentOf(denied).tool(name, sentTo(name)));
     expect(refused).toMatchObject({ error: 'FORBIDDEN', details: { action } });
     const allowed = await aUser(company, { can: [action, ...(WITH[name] ?? [])] });
     expect((await agentOf(allowed).tool(name, sentTo(name))).isError).toBe(false);
@@ -324,5 +324,5 @@ describe('the permission of a tool', () => {
     expect(new Set(methods)).toEqual(new Set(['get', 'queryMetrics', 'askQuestion', 'executeDashboard']));
   });
 
-  const agentOf = ({ token }: { token: string }) => agent(`Bearer ${token}`);
+  const agentOf = ({ token }: { token: string }) => createAgent(`Bearer ${token}`);
 });

@@ -1,30 +1,30 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { resetClock, standAt } from '../../support/clock.ts';
-import { statusAndCode } from '../../support/console.ts';
+import { resetClock, stopClockAt } from '../../support/clock.ts';
+import { readStatusAndCode } from '../../support/console.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aModel, NO_MODEL } from '../model.ts';
-import { aName, fieldsOf, KNOWLEDGE_PATH } from '../support.ts';
-import { answerWith, ask, nothing, someOrders, toldTo, unclear } from './support.ts';
+import { createModel, NO_MODEL } from '../model.ts';
+import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
+import { askQuestion, createOrders, makeAnswer, makeClarification, REFUSAL, readPrompt } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
-let world: Awaited<ReturnType<typeof someOrders>>;
+let world: Awaited<ReturnType<typeof createOrders>>;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
-  world = await someOrders(company);
+  world = await createOrders(company);
 }, 60_000);
 
-const verify = (question: string, query: Record<string, unknown>) =>
+const verifyQuestion = (question: string, query: Record<string, unknown>) =>
   must(asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query } }));
 
 describe('a question that equals a verified one', () => {
   it('is answered without a model, by the query of the verified one', async () => {
-    const question = aName('Quanto vendemos por cidade');
-    const { _id } = await verify(question, { metrics: ['revenue'], dimensions: [world.items.city] });
-    const { status, body } = await ask(asOwner, ` ${question.toUpperCase()}?! `, NO_MODEL);
+    const question = makeName('Quanto vendemos por cidade');
+    const { _id } = await verifyQuestion(question, { metrics: ['revenue'], dimensions: [world.items.city] });
+    const { status, body } = await askQuestion(asOwner, ` ${question.toUpperCase()}?! `, NO_MODEL);
     expect(status).toBe(200);
     expect(body).toEqual({
       question_id: expect.any(String),
@@ -56,9 +56,9 @@ describe('a question that equals a verified one', () => {
   });
 
   it('is not run with `execute: false`', async () => {
-    const question = aName('How much');
-    await verify(question, { metrics: ['Revenue'] });
-    const { body } = await ask(asOwner, { question, execute: false }, NO_MODEL);
+    const question = makeName('How much');
+    await verifyQuestion(question, { metrics: ['Revenue'] });
+    const { body } = await askQuestion(asOwner, { question, execute: false }, NO_MODEL);
     expect(body).toMatchObject({
       kind: 'answer',
       result: null,
@@ -69,18 +69,18 @@ describe('a question that equals a verified one', () => {
   });
 
   it('is refused, without its query, to a caller who may not read its tables', async () => {
-    const question = aName('How much');
-    await verify(question, { metrics: ['Revenue'] });
+    const question = makeName('How much');
+    await verifyQuestion(question, { metrics: ['Revenue'] });
     const other = await aUser(company, { can: ['semantic:list'] });
-    const { status, body } = await ask(other.as, question, NO_MODEL);
+    const { status, body } = await askQuestion(other.as, question, NO_MODEL);
     expect([status, body.kind, body.query, body.result, body.used]).toEqual([200, 'refusal', null, null, []]);
     expect(body.explanation).toContain('may not read');
     expect(body.alternatives).toContainEqual({ kind: 'metric', id: world.items.revenue, name: 'Revenue', query: null });
   });
 
   it('is sent to the model, or answered 503 without one, while the verified one is stale', async () => {
-    const question = aName('How much');
-    const metric = aName('Fleeting');
+    const question = makeName('How much');
+    const metric = makeName('Fleeting');
     const item = await must(
       asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
         json: {
@@ -95,14 +95,17 @@ describe('a question that equals a verified one', () => {
         },
       }),
     );
-    await verify(question, { metrics: [metric] });
+    await verifyQuestion(question, { metrics: [metric] });
     // Nothing has checked it again yet.
     await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${item._id}`, {
       env: { RECHECKS: { send: async () => undefined } } as never,
     });
-    expect(statusAndCode(await ask(asOwner, question, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
-    const model = await aModel(answerWith({}));
-    expect((await ask(asOwner, question, model.env)).body).toMatchObject({
+    expect(readStatusAndCode(await askQuestion(asOwner, question, NO_MODEL))).toEqual([
+      503,
+      'AI_PROVIDER_NOT_CONFIGURED',
+    ]);
+    const model = await createModel(makeAnswer({}));
+    expect((await askQuestion(asOwner, question, model.env)).body).toMatchObject({
       kind: 'answer',
       verified_question_id: null,
     });
@@ -111,8 +114,8 @@ describe('a question that equals a verified one', () => {
 
 describe('a question that is sent to a model', () => {
   it('is answered by the query that the model chose, with an explanation of the query', async () => {
-    const model = await aModel(
-      answerWith({
+    const model = await createModel(
+      makeAnswer({
         metrics: ['revenue', world.items.orders],
         dimensions: ['Day'],
         filters: [
@@ -125,7 +128,7 @@ describe('a question that is sent to a model', () => {
         limit: 5,
       }),
     );
-    const { status, body } = await ask(asOwner, 'What came in each month?', model.env);
+    const { status, body } = await askQuestion(asOwner, 'What came in each month?', model.env);
     expect([status, body.kind]).toEqual([200, 'answer']);
     expect(body.query).toEqual({
       metrics: ['Revenue', 'Orders'],
@@ -154,16 +157,19 @@ describe('a question that is sent to a model', () => {
   });
 
   it('comes with items, aliases, values and verified questions only inside data sections', async () => {
-    const question = aName('What did Recife bring');
-    await verify(question, { metrics: ['Revenue'], filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] });
-    const model = await aModel(nothing);
-    standAt(Date.parse('2024-05-06T07:08:09Z'));
+    const question = makeName('What did Recife bring');
+    await verifyQuestion(question, {
+      metrics: ['Revenue'],
+      filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }],
+    });
+    const model = await createModel(REFUSAL);
+    stopClockAt(Date.parse('2024-05-06T07:08:09Z'));
     try {
-      await ask(asOwner, 'Receita de Recife?', model.env);
+      await askQuestion(asOwner, 'Receita de Recife?', model.env);
     } finally {
       resetClock();
     }
-    const { system, user, format } = await toldTo(model);
+    const { system, user, format } = await readPrompt(model);
     for (const told of [
       'Receita de Recife?',
       '"Revenue"',
@@ -188,10 +194,10 @@ describe('a question that is sent to a model', () => {
 
   it('comes with no values of tables that the caller may not read, and is refused if it needs them', async () => {
     const other = await aUser(company, { can: ['semantic:list'] });
-    const model = await aModel(answerWith({}));
-    const { status, body } = await ask(other.as, 'What was sold?', model.env);
+    const model = await createModel(makeAnswer({}));
+    const { status, body } = await askQuestion(other.as, 'What was sold?', model.env);
     expect([status, body.kind, body.query]).toEqual([200, 'refusal', null]);
-    const { user } = await toldTo(model);
+    const { user } = await readPrompt(model);
     expect(user).toContain('"City"');
     expect(user).not.toContain('São Paulo');
     const denied = await aUser(company, {
@@ -199,13 +205,13 @@ describe('a question that is sent to a model', () => {
       denied: ['managed-tables:data-read'],
       deniedOn: [`arn:svc:managed-tables::${company.id}:table/${world.table}`],
     });
-    const again = await aModel(answerWith({}));
-    expect((await ask(denied.as, 'What was sold?', again.env)).body.kind).toBe('refusal');
+    const again = await createModel(makeAnswer({}));
+    expect((await askQuestion(denied.as, 'What was sold?', again.env)).body.kind).toBe('refusal');
   });
 
   it('is refused with alternatives where no item covers it', async () => {
-    const model = await aModel(nothing);
-    const { status, body } = await ask(asOwner, 'How is the weather in the city?', model.env);
+    const model = await createModel(REFUSAL);
+    const { status, body } = await askQuestion(asOwner, 'How is the weather in the city?', model.env);
     expect([status, body.kind, body.result, body.query]).toEqual([200, 'refusal', null, null]);
     expect(body.explanation).toContain('No defined metric');
     // What has words in common with the question comes first.
@@ -215,15 +221,17 @@ describe('a question that is sent to a model', () => {
 
   it('is refused without asking the model where there are no metrics', async () => {
     const other = await aProvisionedCompany();
-    const model = await aModel(answerWith({}));
-    const { body } = await ask(other.as, 'What was sold?', model.env);
+    const model = await createModel(makeAnswer({}));
+    const { body } = await askQuestion(other.as, 'What was sold?', model.env);
     expect(body).toMatchObject({ kind: 'refusal', explanation: 'No metric is defined yet.', alternatives: [] });
     expect(await model.asked()).toEqual([]);
   });
 
   it('is answered with several queries to choose from where it is ambiguous', async () => {
-    const model = await aModel(unclear({ metrics: ['Revenue'] }, { metrics: ['Orders'] }, { metrics: ['Nothing'] }));
-    const { body } = await ask(asOwner, 'How did we do?', model.env);
+    const model = await createModel(
+      makeClarification({ metrics: ['Revenue'] }, { metrics: ['Orders'] }, { metrics: ['Nothing'] }),
+    );
+    const { body } = await askQuestion(asOwner, 'How did we do?', model.env);
     expect(body).toMatchObject({ kind: 'clarification', query: null, result: null, used: [] });
     expect(body.alternatives).toEqual([
       { kind: 'query', id: null, name: 'Revenue.', query: expect.objectContaining({ metrics: ['Revenue'] }) },
@@ -232,29 +240,31 @@ describe('a question that is sent to a model', () => {
   });
 
   it('may be answered at a second attempt, whose prompt contains the problems of the first', async () => {
-    const model = await aModel(answerWith({ metrics: ['Revenues'] }), answerWith({}));
-    const { body } = await ask(asOwner, 'What was sold?', model.env);
+    const model = await createModel(makeAnswer({ metrics: ['Revenues'] }), makeAnswer({}));
+    const { body } = await askQuestion(asOwner, 'What was sold?', model.env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[187]] } });
     expect((await model.asked()).length).toBe(2);
-    expect((await toldTo(model, 1)).user).toContain('There is no active metric \\"Revenues\\"'.replaceAll('\\', ''));
+    expect((await readPrompt(model, 1)).user).toContain(
+      'There is no active metric \\"Revenues\\"'.replaceAll('\\', ''),
+    );
   });
 
   it('may be filtered only by values that the data has', async () => {
-    const where = (op: string, ...values: unknown[]) => answerWith({ filters: [{ dimension: 'City', op, values }] });
+    const where = (op: string, ...values: unknown[]) => makeAnswer({ filters: [{ dimension: 'City', op, values }] });
     for (const wrong of [
       where('eq', 'Atlantis'),
       where('in', 'Recife', 'Atlantis'),
       where('contains', 'Atlantis'),
       where('ne', 'recif'),
     ]) {
-      const model = await aModel(wrong);
-      const { body } = await ask(asOwner, 'What did we sell there?', model.env);
+      const model = await createModel(wrong);
+      const { body } = await askQuestion(asOwner, 'What did we sell there?', model.env);
       expect([body.kind, (await model.asked()).length]).toEqual(['refusal', 2]);
     }
-    const model = await aModel(where('eq', 'recif'), where('starts_with', 'são'));
-    const { body } = await ask(asOwner, 'What did we sell there?', model.env);
+    const model = await createModel(where('eq', 'recif'), where('starts_with', 'são'));
+    const { body } = await askQuestion(asOwner, 'What did we sell there?', model.env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[7]] } });
-    expect((await toldTo(model, 1)).user).toContain('"City" has no value "recif"; it has "Recife"');
+    expect((await readPrompt(model, 1)).user).toContain('"City" has no value "recif"; it has "Recife"');
   });
 
   it.each([
@@ -263,29 +273,29 @@ describe('a question that is sent to a model', () => {
     ['a list', { answer: [1, 2, 3] }],
     ['null', { answer: null }],
     ['an answer that is cut off', { text: '{"kind":"answer","query":{"metr', finishReason: 'length' }],
-    ['an unknown item', answerWith({ metrics: ['Profit'] })],
-    ['a dimension as a metric', answerWith({ metrics: ['City'] })],
+    ['an unknown item', makeAnswer({ metrics: ['Profit'] })],
+    ['a dimension as a metric', makeAnswer({ metrics: ['City'] })],
     [
       'a thousand filters',
-      answerWith({
+      makeAnswer({
         filters: Array.from({ length: 1000 }, () => ({ dimension: 'City', op: 'eq', values: ['Recife'] })),
       }),
     ],
     [
       'a thousand values',
-      answerWith({
+      makeAnswer({
         filters: [{ dimension: 'City', op: 'in', values: Array.from({ length: 1000 }, (_, i) => `${i}`) }],
       }),
     ],
-    ['SQL in place of a name', answerWith({ metrics: ['sum(orders.total)'] })],
-    ['SQL in place of a value', answerWith({ filters: [{ dimension: 'City', op: 'eq', values: ["' OR 1=1 --"] }] })],
-    ['a value of another type', answerWith({ filters: [{ dimension: 'Day', op: 'gte', values: ['yesterday'] }] })],
-    ['a grain without a date', answerWith({ time_grain: 'month' })],
+    ['SQL in place of a name', makeAnswer({ metrics: ['sum(orders.total)'] })],
+    ['SQL in place of a value', makeAnswer({ filters: [{ dimension: 'City', op: 'eq', values: ["' OR 1=1 --"] }] })],
+    ['a value of another type', makeAnswer({ filters: [{ dimension: 'Day', op: 'gte', values: ['yesterday'] }] })],
+    ['a grain without a date', makeAnswer({ time_grain: 'month' })],
     ['an answer without a query', { answer: { kind: 'answer', query: null, alternatives: [] } }],
-    ['a single reading of an ambiguous question', unclear({})],
+    ['a single reading of an ambiguous question', makeClarification({})],
   ])('is tried once more, and refused, if the model answers %s', async (_, step) => {
-    const model = await aModel(step as never);
-    const { status, body } = await ask(asOwner, 'What was sold?', model.env);
+    const model = await createModel(step as never);
+    const { status, body } = await askQuestion(asOwner, 'What was sold?', model.env);
     expect([status, body.kind, body.query, body.result]).toEqual([200, 'refusal', null, null]);
     expect((await model.asked()).length).toBe(2);
     // Nothing of what the model said is told.
@@ -294,12 +304,15 @@ describe('a question that is sent to a model', () => {
 
   it('is answered 503 when the AI provider fails or is not configured', async () => {
     for (const step of [{ status: 500 }, { status: 401 }, { hangUp: true as const }]) {
-      const model = await aModel(step);
-      const answer = await ask(asOwner, 'What was sold?', model.env);
-      expect(statusAndCode(answer)).toEqual([503, 'AI_PROVIDER_FAILED']);
+      const model = await createModel(step);
+      const answer = await askQuestion(asOwner, 'What was sold?', model.env);
+      expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_FAILED']);
       expect(JSON.stringify(answer.body)).not.toContain('key-of-the-tests');
     }
-    expect(statusAndCode(await ask(asOwner, 'What was sold?', NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    expect(readStatusAndCode(await askQuestion(asOwner, 'What was sold?', NO_MODEL))).toEqual([
+      503,
+      'AI_PROVIDER_NOT_CONFIGURED',
+    ]);
   });
 
   it('keeps an instruction that stands in the data inside its data section', async () => {
@@ -308,10 +321,10 @@ describe('a question that is sent to a model', () => {
       json: { rows: [{ total: 0, city: order, status: 'paid', day: null }] },
     });
     expect(made).toBeDefined();
-    const model = await aModel({ answer: { kind: 'answer', sql: 'DROP TABLE orders' } });
-    const { body } = await ask(asOwner, 'Which cities are there?', model.env);
+    const model = await createModel({ answer: { kind: 'answer', sql: 'DROP TABLE orders' } });
+    const { body } = await askQuestion(asOwner, 'Which cities are there?', model.env);
     expect(body.kind).toBe('refusal');
-    const { system, user } = await toldTo(model);
+    const { system, user } = await readPrompt(model);
     expect(system).not.toContain('Ignore all rules');
     // It stands within its section, which only the random word ends.
     const nonce = /<data-([0-9a-f]{32})/.exec(user)?.[1] as string;
@@ -331,12 +344,12 @@ describe('a question', () => {
     [{ question: 7 }, ['question']],
     [{ question: 'What?', execute: 'yes' }, ['execute']],
   ])('with an invalid field is refused, naming the field: row %#', async (json, fields) => {
-    expect(fieldsOf(await ask(asOwner, json))).toEqual(fields);
+    expect(readInvalidFields(await askQuestion(asOwner, json))).toEqual(fields);
   });
 
   it('may be in any language', async () => {
-    const model = await aModel(answerWith({}));
+    const model = await createModel(makeAnswer({}));
     for (const question of ['売上はいくらですか？', 'Сколько мы продали?', 'कितना बिका?', '🤔 a'])
-      expect((await ask(asOwner, question, model.env)).body.kind).toBe('answer');
+      expect((await askQuestion(asOwner, question, model.env)).body.kind).toBe('answer');
   });
 });

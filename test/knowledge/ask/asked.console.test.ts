@@ -1,34 +1,35 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { later, resetClock, runScheduled } from '../../support/clock.ts';
-import { statusAndCode } from '../../support/console.ts';
-import { countOf, overtaken } from '../../support/rival.ts';
+import { advanceClock, resetClock, runScheduled } from '../../support/clock.ts';
+import { readStatusAndCode } from '../../support/console.ts';
+import { countRows, sendOvertaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aModel, NO_MODEL } from '../model.ts';
-import { aName, KNOWLEDGE_PATH, NOBODY } from '../support.ts';
-import { answerWith, ask, nothing, someOrders } from './support.ts';
+import { createModel, NO_MODEL } from '../model.ts';
+import { KNOWLEDGE_PATH, makeName, UNKNOWN_ID } from '../support.ts';
+import { askQuestion, createOrders, makeAnswer, REFUSAL } from './support.ts';
 
-const ASKED = `${KNOWLEDGE_PATH}/questions`;
+const ASKED_PATH = `${KNOWLEDGE_PATH}/questions`;
 let company: Company;
 let asOwner: Company['as'];
-let world: Awaited<ReturnType<typeof someOrders>>;
+let world: Awaited<ReturnType<typeof createOrders>>;
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
-  world = await someOrders(company);
+  world = await createOrders(company);
 }, 60_000);
 
-const accept = (id: string, env: Record<string, string> = {}) => asOwner.post(`${ASKED}/${id}/accept`, { env });
-const newest = async (query = '') => (await must(asOwner.get(`${ASKED}${query}`))).records[0];
+const acceptQuestion = (id: string, env: Record<string, string> = {}) =>
+  asOwner.post(`${ASKED_PATH}/${id}/accept`, { env });
+const readNewest = async (query = '') => (await must(asOwner.get(`${ASKED_PATH}${query}`))).records[0];
 
 describe('an asked question', () => {
   it('is listed with its outcome, without result rows', async () => {
-    const model = await aModel(answerWith({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
-    const question = aName('What came from Recife');
-    const { body } = await ask(asOwner, question, model.env);
-    const listed = await newest();
+    const model = await createModel(makeAnswer({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
+    const question = makeName('What came from Recife');
+    const { body } = await askQuestion(asOwner, question, model.env);
+    const listed = await readNewest();
     expect(listed).toEqual({
       _id: body.question_id,
       question,
@@ -44,60 +45,67 @@ describe('an asked question', () => {
     });
     // Ids and times may hold any digits.
     expect(JSON.stringify([listed.query, listed.explanation])).not.toContain('150');
-    await ask(asOwner, 'What else?', (await aModel(nothing)).env);
-    expect(await newest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
-    await ask(asOwner, 'And now?', (await aModel({ status: 500 })).env);
-    expect(await newest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
-    expect(await newest('?kind=answer')).toEqual(listed);
+    await askQuestion(asOwner, 'What else?', (await createModel(REFUSAL)).env);
+    expect(await readNewest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
+    await askQuestion(asOwner, 'And now?', (await createModel({ status: 500 })).env);
+    expect(await readNewest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
+    expect(await readNewest('?kind=answer')).toEqual(listed);
   });
 
   it('is not visible to other companies', async () => {
     const other = await aProvisionedCompany();
-    await ask(asOwner, 'Ours?', (await aModel(answerWith({}))).env);
-    const { _id } = await newest();
-    expect((await must(other.as.get(ASKED))).total).toBe(0);
-    expect(statusAndCode(await other.as.post(`${ASKED}/${_id}/accept`))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
-    expect(statusAndCode(await accept(NOBODY))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
+    await askQuestion(asOwner, 'Ours?', (await createModel(makeAnswer({}))).env);
+    const { _id } = await readNewest();
+    expect((await must(other.as.get(ASKED_PATH))).total).toBe(0);
+    expect(readStatusAndCode(await other.as.post(`${ASKED_PATH}/${_id}/accept`))).toEqual([
+      404,
+      'ASKED_QUESTION_NOT_FOUND',
+    ]);
+    expect(readStatusAndCode(await acceptQuestion(UNKNOWN_ID))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
   });
 
   it('becomes a verified question when it is accepted, which answers it from then on', async () => {
-    const question = aName('How many orders');
-    const { body } = await ask(asOwner, question, (await aModel(answerWith({ metrics: ['Orders'] }))).env);
-    const accepted = await accept(body.question_id);
+    const question = makeName('How many orders');
+    const { body } = await askQuestion(asOwner, question, (await createModel(makeAnswer({ metrics: ['Orders'] }))).env);
+    const accepted = await acceptQuestion(body.question_id);
     expect([accepted.status, accepted.body]).toMatchObject([201, { question, query: body.query, status: 'verified' }]);
     expect(accepted.headers.get('location')).toContain(`${KNOWLEDGE_PATH}/verified-questions/${accepted.body._id}`);
-    expect((await newest()).accepted_as).toBe(accepted.body._id);
-    const again = await ask(asOwner, `${question}??`, NO_MODEL);
+    expect((await readNewest()).accepted_as).toBe(accepted.body._id);
+    const again = await askQuestion(asOwner, `${question}??`, NO_MODEL);
     expect(again.body).toMatchObject({
       kind: 'answer',
       verified_question_id: accepted.body._id,
       result: { rows: [[4]] },
     });
-    expect(await newest()).toMatchObject({
+    expect(await readNewest()).toMatchObject({
       verified_question_id: accepted.body._id,
       model: null,
       usage: { requests: 0 },
     });
-    expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
+    expect(readStatusAndCode(await acceptQuestion(body.question_id))).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
   });
 
   it('cannot be accepted if it was not answered, or its query no longer compiles', async () => {
-    const { body } = await ask(asOwner, 'What else?', (await aModel(nothing)).env);
-    expect(statusAndCode(await accept(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
-    const answered = await ask(asOwner, aName('By status'), (await aModel(answerWith({ dimensions: ['Status'] }))).env);
+    const { body } = await askQuestion(asOwner, 'What else?', (await createModel(REFUSAL)).env);
+    expect(readStatusAndCode(await acceptQuestion(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
+    const answered = await askQuestion(
+      asOwner,
+      makeName('By status'),
+      (await createModel(makeAnswer({ dimensions: ['Status'] }))).env,
+    );
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${world.items.status}`, { json: { status: 'draft' } });
-    expect(statusAndCode(await accept(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+    expect(readStatusAndCode(await acceptQuestion(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${world.items.status}`, { json: { status: 'active' } });
   });
 
   it('records the verified question it was accepted as only if that one was written', async () => {
-    const { body } = await ask(asOwner, aName('Raced'), (await aModel(answerWith({}))).env);
-    const full = overtaken(
+    const { body } = await askQuestion(asOwner, makeName('Raced'), (await createModel(makeAnswer({}))).env);
+    const full = sendOvertaken(
       /^insert into "knowledge_verified_questions"/,
       async () => {
         const { _id } = await must(
           asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, {
-            json: { question: aName('One'), query: { metrics: ['Orders'] } },
+            json: { question: makeName('One'), query: { metrics: ['Orders'] } },
           }),
         );
         await env.CONTROL_DB.prepare(
@@ -110,21 +118,21 @@ describe('an asked question', () => {
           .bind(_id)
           .run();
       },
-      (changed) => accept(body.question_id, changed),
+      (changed) => acceptQuestion(body.question_id, changed),
     );
-    expect(statusAndCode(await full)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
-    expect((await newest()).accepted_as).toBeNull();
+    expect(readStatusAndCode(await full)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect((await readNewest()).accepted_as).toBeNull();
     await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
   });
 
   it('is kept while it is among the last ten thousand of its company, and then deleted', async () => {
-    const { body } = await ask(asOwner, 'The first?', (await aModel(nothing)).env);
+    const { body } = await askQuestion(asOwner, 'The first?', (await createModel(REFUSAL)).env);
     await env.CONTROL_DB.prepare(
       `update knowledge_asked_questions set number = number + 9999 where company_id = ? and id <> ?`,
     )
       .bind(company.id, body.question_id)
       .run();
-    const kept = () => countOf('knowledge_asked_questions where id = ?', body.question_id);
+    const kept = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
     await env.CONTROL_DB.prepare(`update knowledge_asked_questions set number = 1 where id = ?`)
       .bind(body.question_id)
       .run();
@@ -139,9 +147,9 @@ describe('an asked question', () => {
       .bind(company.id, body.question_id)
       .run();
     await fill(9_999);
-    await ask(asOwner, 'The last?', (await aModel(nothing)).env);
+    await askQuestion(asOwner, 'The last?', (await createModel(REFUSAL)).env);
     expect(await kept()).toBe(1);
-    await ask(asOwner, 'One more?', (await aModel(nothing)).env);
+    await askQuestion(asOwner, 'One more?', (await createModel(REFUSAL)).env);
     expect(await kept()).toBe(0);
   });
 });
@@ -149,26 +157,26 @@ describe('an asked question', () => {
 describe('asking a question', () => {
   it('is limited per minute and principal where a model is asked', async () => {
     const other = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    const model = await aModel(answerWith({}));
+    const model = await createModel(makeAnswer({}));
     const limited = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
-    const question = aName('Free');
+    const question = makeName('Free');
     await must(
       asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
     );
-    expect((await ask(other.as, 'One?', limited)).status).toBe(200);
+    expect((await askQuestion(other.as, 'One?', limited)).status).toBe(200);
     // One that comes in between counts.
-    const late = await overtaken(
+    const late = await sendOvertaken(
       /^insert into "knowledge_asked_questions"/,
-      () => must(ask(other.as, 'Two?', limited)),
-      (changed) => ask(other.as, 'Three?', { ...limited, ...changed }),
+      () => must(askQuestion(other.as, 'Two?', limited)),
+      (changed) => askQuestion(other.as, 'Three?', { ...limited, ...changed }),
     );
     expect([late.status, late.body.error, late.headers.get('retry-after')]).toEqual([429, 'RateLimitExceeded', '60']);
-    expect((await ask(other.as, question, limited)).status).toBe(200);
+    expect((await askQuestion(other.as, question, limited)).status).toBe(200);
     const another = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    expect((await ask(another.as, 'One?', limited)).status).toBe(200);
+    expect((await askQuestion(another.as, 'One?', limited)).status).toBe(200);
     try {
-      later(61_000);
-      expect((await ask(other.as, 'Three?', limited)).status).toBe(200);
+      advanceClock(61_000);
+      expect((await askQuestion(other.as, 'Three?', limited)).status).toBe(200);
     } finally {
       resetClock();
     }
@@ -179,13 +187,13 @@ describe('an old question', () => {
   it('is deleted after 90 days', async () => {
     // Of a company of its own: sessions end meanwhile.
     const other = await aProvisionedCompany();
-    const { body } = await ask(other.as, 'How old?', (await aModel(nothing)).env);
-    const kept = () => countOf('knowledge_asked_questions where id = ?', body.question_id);
+    const { body } = await askQuestion(other.as, 'How old?', (await createModel(REFUSAL)).env);
+    const kept = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
     try {
-      later(89 * 86_400_000);
+      advanceClock(89 * 86_400_000);
       await runScheduled();
       expect(await kept()).toBe(1);
-      later(91 * 86_400_000);
+      advanceClock(91 * 86_400_000);
       await runScheduled();
       expect(await kept()).toBe(0);
     } finally {

@@ -5,18 +5,18 @@ import { CONCEPTS, ITEMS, QUESTIONS } from '../../../local/demo-metrics.ts';
 import birdstrikes from '../../../node_modules/vega-datasets/data/birdstrikes.csv?raw';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
-import { aFile, inDatabase, load } from '../../uploads/support.ts';
-import { aModel, NO_MODEL } from '../model.ts';
+import { loadFiles, makeFile, queryDatabase } from '../../uploads/support.ts';
+import { createModel, NO_MODEL } from '../model.ts';
 import { KNOWLEDGE_PATH } from '../support.ts';
-import { answerWith, ask, nothing, unclear } from './support.ts';
+import { askQuestion, makeAnswer, makeClarification, REFUSAL } from './support.ts';
 
-type Written = Record<string, unknown>;
+type WrittenQuery = Record<string, unknown>;
 
 /** With the query that a good model writes, and SQL that computes the same without any of ours. */
 interface WrittenQuestion extends EvalQuestion {
-  query?: Written;
+  query?: WrittenQuery;
   sql?: string;
-  readings?: { query: Written; sql: string; rows: Row[] }[];
+  readings?: { query: WrittenQuery; sql: string; rows: Row[] }[];
 }
 
 const ALL_QUESTIONS = questionsOf(questionsText) as WrittenQuestion[];
@@ -25,7 +25,7 @@ let company: Company;
 beforeAll(async () => {
   company = await aProvisionedCompany();
   const { as } = company;
-  await load(company, [aFile('birdstrikes.csv', birdstrikes)], { display_name: 'birdstrikes' });
+  await loadFiles(company, [makeFile('birdstrikes.csv', birdstrikes)], { display_name: 'birdstrikes' });
   const concepts = new Map<string, string>();
   for (const [name, [description, ...aliases]] of Object.entries(CONCEPTS)) {
     const json = { name, description, aliases, status: 'active' };
@@ -40,12 +40,12 @@ beforeAll(async () => {
 }, 120_000);
 
 /** What Postgres says to independent SQL. */
-const computed = (sql: string): Promise<Row[]> =>
-  inDatabase(company, async (database) =>
+const computeBySql = (sql: string): Promise<Row[]> =>
+  queryDatabase(company, async (database) =>
     (await database.query<Record<string, Row[number]>>(sql)).map((row) => Object.values(row)),
   );
 
-const asAnswer = (rows: Row[]) => ({ kind: 'answer' as const, result: { rows } });
+const toAnswer = (rows: Row[]) => ({ kind: 'answer' as const, result: { rows } });
 
 describe('the questions about the demo data', () => {
   it('are sixty, of each kind, in several languages', () => {
@@ -58,7 +58,7 @@ describe('the questions about the demo data', () => {
     for (const { question, sql, rows = [], readings = [] } of ALL_QUESTIONS) {
       for (const one of [...(sql ? [{ sql, rows }] : []), ...readings]) {
         // An expression that nobody named is called ?column?: two of them would be one member.
-        const said = asAnswer(await computed(`SELECT * FROM (${one.sql}) AS answer`));
+        const said = toAnswer(await computeBySql(`SELECT * FROM (${one.sql}) AS answer`));
         expect([question, judge({ question, kind: 'answer', rows: one.rows }, said)]).toEqual([question, 'right']);
       }
     }
@@ -67,12 +67,12 @@ describe('the questions about the demo data', () => {
   it.each(ALL_QUESTIONS)('are answered, refused or asked back as expected: $question', async (one) => {
     const { question, kind, query, readings = [] } = one;
     const said = {
-      answer: answerWith(query ?? {}),
-      refusal: nothing,
-      clarification: unclear(...readings.map((each) => each.query)),
+      answer: makeAnswer(query ?? {}),
+      refusal: REFUSAL,
+      clarification: makeClarification(...readings.map((each) => each.query)),
     };
-    const model = await aModel(said[kind]);
-    const { status, body } = await ask(company.as, question, model.env);
+    const model = await createModel(said[kind]);
+    const { status, body } = await askQuestion(company.as, question, model.env);
     expect([status, body.kind]).toEqual([200, kind]);
     expect(judge(one, body)).toBe('right');
     if (kind === 'answer') return expect(body.result.rows.length).toBe(one.rows?.length);
@@ -100,14 +100,14 @@ describe('the questions about the demo data', () => {
     ],
   ])('are refused where no item covers them, though the model answers a query: %s', async (question, query) => {
     expect(ALL_QUESTIONS.find((one) => one.question === question)?.kind).toBe('refusal');
-    const model = await aModel(answerWith({ metrics: ['Strikes'], ...query }));
-    const { body } = await ask(company.as, question, model.env);
+    const model = await createModel(makeAnswer({ metrics: ['Strikes'], ...query }));
+    const { body } = await askQuestion(company.as, question, model.env);
     expect([body.kind, body.result]).toEqual(['refusal', null]);
   });
 
   it('are answered without a model where they are verified', async () => {
     for (const { question } of QUESTIONS) {
-      const { body } = await ask(company.as, question.toLowerCase(), NO_MODEL);
+      const { body } = await askQuestion(company.as, question.toLowerCase(), NO_MODEL);
       expect([question, body.kind, body.result.rows.length > 0]).toEqual([question, 'answer', true]);
     }
   });
@@ -119,7 +119,7 @@ describe('the grader of answers', () => {
   const unclearOne = { kind: 'clarification' as const, result: null };
 
   it.each([
-    ['the rows', one({ rows: [[1, 'a']] }), asAnswer([[1, 'a']]), 'right'],
+    ['the rows', one({ rows: [[1, 'a']] }), toAnswer([[1, 'a']]), 'right'],
     [
       'the rows in another order',
       one({
@@ -128,25 +128,25 @@ describe('the grader of answers', () => {
           [2, 'b'],
         ],
       }),
-      asAnswer([
+      toAnswer([
         ['b', 2],
         ['a', '1.0'],
       ]),
       'right',
     ],
-    ['other rows', one({ rows: [[1, 'a']] }), asAnswer([[2, 'a']]), 'wrong'],
-    ['no rows', one({ rows: [[1, 'a']] }), asAnswer([]), 'wrong'],
+    ['other rows', one({ rows: [[1, 'a']] }), toAnswer([[2, 'a']]), 'wrong'],
+    ['no rows', one({ rows: [[1, 'a']] }), toAnswer([]), 'wrong'],
     ['a refusal', one({ rows: [[1]] }), refused, 'refused'],
     ['a question back', one({ rows: [[1]] }), unclearOne, 'refused'],
-    ['an answer to a question that no item covers', one({ kind: 'refusal' }), asAnswer([[1]]), 'wrong'],
+    ['an answer to a question that no item covers', one({ kind: 'refusal' }), toAnswer([[1]]), 'wrong'],
     ['a refusal of a question that no item covers', one({ kind: 'refusal' }), refused, 'right'],
     [
       'the rows of one reading of an ambiguous question',
       one({ kind: 'clarification', readings: [{ rows: [[1]] }, { rows: [[2]] }] }),
-      asAnswer([[2]]),
+      toAnswer([[2]]),
       'right',
     ],
-    ['the rows of no reading', one({ kind: 'clarification', readings: [{ rows: [[1]] }] }), asAnswer([[3]]), 'wrong'],
+    ['the rows of no reading', one({ kind: 'clarification', readings: [{ rows: [[1]] }] }), toAnswer([[3]]), 'wrong'],
     ['a refusal of an ambiguous question', one({ kind: 'clarification', readings: [] }), refused, 'refused'],
   ])('grades %s correctly', (_, question, said, judgement) => {
     expect(judge(question, said)).toBe(judgement);

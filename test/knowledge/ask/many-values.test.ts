@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
-import { inDatabase } from '../../uploads/support.ts';
-import { query } from '../metrics/support.ts';
-import { aModel } from '../model.ts';
-import { answerWith, ask, someOrders, toldTo } from './support.ts';
+import { queryDatabase } from '../../uploads/support.ts';
+import { queryMetrics } from '../metrics/support.ts';
+import { createModel } from '../model.ts';
+import { askQuestion, createOrders, makeAnswer, readPrompt } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
@@ -12,9 +12,9 @@ let asOwner: Company['as'];
 beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
-  await someOrders(company);
+  await createOrders(company);
   // Rows of the first half have the greatest values, and long ones. All are equally long: none fills a gap between those before.
-  await inDatabase(company, (database) =>
+  await queryDatabase(company, (database) =>
     database.query(
       `INSERT INTO public.orders (total, city, status)
        SELECT 1, CASE WHEN i <= 100000 THEN rpad((2000000 - i)::text, 100, '-') ELSE (2000000 - i)::text END,
@@ -24,13 +24,14 @@ beforeAll(async () => {
   );
 }, 120_000);
 
-const inCity = (op: string, value: string) => answerWith({ filters: [{ dimension: 'City', op, values: [value] }] });
+const answerWithCity = (op: string, value: string) =>
+  makeAnswer({ filters: [{ dimension: 'City', op, values: [value] }] });
 
 describe('a dimension of 200,000 values', () => {
   it('is shown to the model by 25 values of at most 80 characters', async () => {
-    const model = await aModel(answerWith({}));
-    expect((await ask(asOwner, 'What was sold?', model.env)).body.kind).toBe('answer');
-    const { user } = await toldTo(model);
+    const model = await createModel(makeAnswer({}));
+    expect((await askQuestion(asOwner, 'What was sold?', model.env)).body.kind).toBe('answer');
+    const { user } = await readPrompt(model);
     const line = user.split('\n').find((each) => each.includes('"name":"City"')) as string;
     const { some_values: values } = JSON.parse(line) as { some_values: string[] };
     expect(values).toHaveLength(25);
@@ -38,21 +39,25 @@ describe('a dimension of 200,000 values', () => {
   });
 
   it('is searched for the value of a filter', async () => {
-    const { body } = await ask(asOwner, 'What was sold there?', (await aModel(inCity('eq', '1800000'))).env);
+    const { body } = await askQuestion(
+      asOwner,
+      'What was sold there?',
+      (await createModel(answerWithCity('eq', '1800000'))).env,
+    );
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
   });
 
   it('is shown to the model by five similar values if the value of a filter does not exist', async () => {
-    const model = await aModel(inCity('eq', '0001'), inCity('eq', '1800001'));
-    const { body } = await ask(asOwner, 'What was sold there?', model.env);
+    const model = await createModel(answerWithCity('eq', '0001'), answerWithCity('eq', '1800001'));
+    const { body } = await askQuestion(asOwner, 'What was sold there?', model.env);
     expect(body).toMatchObject({ kind: 'answer', result: { rows: [[1]] } });
-    const [, like] = /has no value "0001"; it has (.*)/.exec((await toldTo(model, 1)).user) ?? [];
+    const [, like] = /has no value "0001"; it has (.*)/.exec((await readPrompt(model, 1)).user) ?? [];
     expect(JSON.parse(`[${like}]`)).toEqual(Array.from({ length: 5 }, () => expect.stringContaining('0001')));
   });
 
   it('is answered with as many rows as the limit of the query allows', async () => {
     const asked = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
-    const { rows, row_count, truncated } = await must(query(asOwner, asked));
+    const { rows, row_count, truncated } = await must(queryMetrics(asOwner, asked));
     expect([rows.length, row_count, truncated]).toEqual([10_000, 10_000, true]);
   });
 });

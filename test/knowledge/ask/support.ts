@@ -1,15 +1,15 @@
 import { aTable, column } from '../../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/worlds.ts';
-import { insert, itemsOf } from '../metrics/support.ts';
-import type { aModel } from '../model.ts';
-import { aConcept, KNOWLEDGE_PATH } from '../support.ts';
+import { createItemMaker, insertRows } from '../metrics/support.ts';
+import type { createModel } from '../model.ts';
+import { createConcept, KNOWLEDGE_PATH } from '../support.ts';
 
 /** Orders of three cities, with metrics and dimensions. */
-export async function someOrders(company: Company) {
+export async function createOrders(company: Company) {
   const { as } = company;
-  const concept = await aConcept(as, { name: 'Turnover', aliases: ['Receita', 'Umsatz'], status: 'active' });
-  const { metric, dimension } = itemsOf(
+  const concept = await createConcept(as, { name: 'Turnover', aliases: ['Receita', 'Umsatz'], status: 'active' });
+  const { metric, dimension } = createItemMaker(
     () => as,
     () => concept,
   );
@@ -19,7 +19,7 @@ export async function someOrders(company: Company) {
     column('status'),
     column('day', 'date'),
   ]);
-  await insert(as, table, [
+  await insertRows(as, table, [
     { total: 100, city: 'Recife', status: 'paid', day: '2024-01-05' },
     { total: 50, city: 'Recife', status: 'open', day: '2024-02-07' },
     { total: 30, city: 'Olinda', status: 'paid', day: '2024-02-09' },
@@ -38,7 +38,7 @@ export async function someOrders(company: Company) {
   };
 }
 
-export const ask = (
+export const askQuestion = (
   as: Caller,
   json: Record<string, unknown> | string,
   env: Record<string, string> = {},
@@ -46,7 +46,7 @@ export const ask = (
   as.post(`${KNOWLEDGE_PATH}/ask`, { json: typeof json === 'string' ? { question: json } : json, env });
 
 /** What a model was told in one of its turns, whole. */
-export async function toldTo(model: Awaited<ReturnType<typeof aModel>>, turn = 0) {
+export async function readPrompt(model: Awaited<ReturnType<typeof createModel>>, turn = 0) {
   const { messages, response_format } = (await model.asked())[turn] as never as {
     messages: { content: string }[];
     response_format: unknown;
@@ -59,7 +59,7 @@ export async function toldTo(model: Awaited<ReturnType<typeof aModel>>, turn = 0
 }
 
 /** A query as a model writes it. */
-export const aQuery = (fields: Record<string, unknown>) => ({
+export const makeQuery = (fields: Record<string, unknown>) => ({
   metrics: ['Revenue'],
   dimensions: [],
   filters: [],
@@ -70,10 +70,10 @@ export const aQuery = (fields: Record<string, unknown>) => ({
 });
 
 /** What a model answers: a query; several readings; or nothing that fits. */
-export const answerWith = (fields: Record<string, unknown>) => ({
-  answer: { kind: 'answer', query: aQuery(fields), alternatives: [] },
+export const makeAnswer = (fields: Record<string, unknown>) => ({
+  answer: { kind: 'answer', query: makeQuery(fields), alternatives: [] },
 });
-export const unclear = (...readings: Record<string, unknown>[]) => ({
-  answer: { kind: 'clarification', query: null, alternatives: readings.map(aQuery) },
+export const makeClarification = (...readings: Record<string, unknown>[]) => ({
+  answer: { kind: 'clarification', query: null, alternatives: readings.map(makeQuery) },
 });
-export const nothing = { answer: { kind: 'refusal', query: null, alternatives: [] } };
+export const REFUSAL = { answer: { kind: 'refusal', query: null, alternatives: [] } };

@@ -61,25 +61,25 @@ const document = z.strictObject({ version: z.literal('0.2.0.dev0'), semantic_mod
 export type OssieDocument = z.output<typeof document>;
 
 /** What is wrong with a document. */
-export function ossieProblems(value: unknown): string[] {
+export function findOssieProblems(value: unknown): string[] {
   const { data, error } = document.safeParse(value);
   if (!data) return error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   return data.semantic_model.flatMap(({ datasets, relationships = [], metrics = [] }) => {
     const names = datasets.map(({ name }) => name);
     const ends = relationships.flatMap(({ from, to }) => [from, to]);
     return [
-      ...twice('dataset', names),
+      ...findRepeatedNames('dataset', names),
       ...datasets.flatMap(({ name, fields = [] }) =>
-        twice(
+        findRepeatedNames(
           `field of ${name}`,
           fields.map((each) => each.name),
         ),
       ),
-      ...twice(
+      ...findRepeatedNames(
         'metric',
         metrics.map(({ name }) => name),
       ),
-      ...twice(
+      ...findRepeatedNames(
         'relationship',
         relationships.map(({ name }) => name),
       ),
@@ -88,5 +88,5 @@ export function ossieProblems(value: unknown): string[] {
   });
 }
 
-const twice = (what: string, names: string[]): string[] =>
+const findRepeatedNames = (what: string, names: string[]): string[] =>
   names.filter((name, index) => names.indexOf(name) < index).map((name) => `${what} ${name} twice`);

@@ -13,7 +13,7 @@ export const importAs = (
   as.post(`${KNOWLEDGE_PATH}/import${query}`, { headers: { 'content-type': type }, body, env });
 
 /** The export as it is, byte by byte. */
-export async function exportOf(as: Caller, format: 'json' | 'ossie' = 'json'): Promise<string> {
+export async function exportKnowledge(as: Caller, format: 'json' | 'ossie' = 'json'): Promise<string> {
   const body = await must(as.get(`${KNOWLEDGE_PATH}/export?format=${format}`));
   return format === 'json' ? `${JSON.stringify(body, null, 2)}\n` : body;
 }

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => owner.close());
 
-const tableOf = ({ name, unique }: OracleTable): Table => ({
+const toTable = ({ name, unique }: OracleTable): Table => ({
   id: name,
   name,
   version: 1,
@@ -29,7 +29,7 @@ const tableOf = ({ name, unique }: OracleTable): Table => ({
   unique: new Set(['id', ...unique]),
 });
 
-const item = (kind: Item['kind'], name: string, fields: Partial<Item>): Item => ({
+const makeItem = (kind: Item['kind'], name: string, fields: Partial<Item>): Item => ({
   id: name,
   kind,
   name,
@@ -41,28 +41,28 @@ const item = (kind: Item['kind'], name: string, fields: Partial<Item>): Item => 
   mapped_relations: [],
   ...fields,
 });
-const metricItem = (metric: OracleMetric): Item =>
-  item('metric', metric.name, {
+const toMetricItem = (metric: OracleMetric): Item =>
+  makeItem('metric', metric.name, {
     formula: textOf(metric.formula),
     filters: metric.filters.map(({ sql }) => sql),
     mapped_tables: [metric.table],
     mapped_columns: tablesOf(metric).map((table) => `${table}.key`),
   });
-const dimensionItem = ({ name, value, filters }: OracleDimension): Item =>
-  item('dimension', name, {
+const toDimensionItem = ({ name, value, filters }: OracleDimension): Item =>
+  makeItem('dimension', name, {
     formula: value.sql,
     filters: filters.map(({ sql }) => sql),
     mapped_tables: [...new Set([...value.tables, ...filters.flatMap(({ tables }) => tables)])],
   });
 
-function compiled({ tables, relations }: Generated, query: Generated['queries'][number]): CompiledQuery {
-  const items = new Map(query.all.map((metric) => [metric.name, metricItem(metric)]));
+function compileGenerated({ tables, relations }: Generated, query: Generated['queries'][number]): CompiledQuery {
+  const items = new Map(query.all.map((metric) => [metric.name, toMetricItem(metric)]));
   const said = relations.map(({ many, one }) => `${many.join('.')} = ${one.join('.')}`);
-  return compileQuery(new Model(tables.map(tableOf), said, (name) => items.get(name)), {
+  return compileQuery(new Model(tables.map(toTable), said, (name) => items.get(name)), {
     metrics: query.metrics.map(({ name }) => items.get(name) as Item),
-    dimensions: query.dimensions.map(dimensionItem),
+    dimensions: query.dimensions.map(toDimensionItem),
     filters: query.filters.map(({ dimension, operator, values }) => ({
-      dimension: dimensionItem(dimension),
+      dimension: toDimensionItem(dimension),
       operator,
       values,
     })),
@@ -73,9 +73,9 @@ function compiled({ tables, relations }: Generated, query: Generated['queries'][
 }
 
 /** What a query comes to: the statement, or why there is none. */
-function outcomeOf(of: Generated, query: Generated['queries'][number]): CompiledQuery | string {
+function computeOutcome(of: Generated, query: Generated['queries'][number]): CompiledQuery | string {
   try {
-    return compiled(of, query);
+    return compileGenerated(of, query);
   } catch (error) {
     if (error instanceof Failure) return error.reason;
     throw error;
@@ -88,12 +88,12 @@ const isNear = (left: Value, right: Value): boolean =>
     typeof right === 'number' &&
     Math.abs(left - right) <= 1e-9 * Math.max(1, Math.abs(left)));
 
-const read = (value: unknown): Value =>
+const toValue = (value: unknown): Value =>
   typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : (value as Value);
 
 let counted = { answered: 0, refused: 0, rows: 0 };
 
-async function hold(set: Generated): Promise<void> {
+async function expectSameResults(set: Generated): Promise<void> {
   const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${POSTGRES[type]}`);
   for (const { name, rows } of set.tables) {
     await owner.query(
@@ -103,7 +103,7 @@ async function hold(set: Generated): Promise<void> {
       await owner.query(`INSERT INTO public.${name} (${Object.keys(COLUMNS).join(', ')}) VALUES ${valuesOf(rows)}`);
   }
   const oracle = new Oracle(set.tables, set.relations);
-  const outcomes = set.queries.map((query) => ({ query, outcome: outcomeOf(set, query) }));
+  const outcomes = set.queries.map((query) => ({ query, outcome: computeOutcome(set, query) }));
   const statements = outcomes.flatMap(({ outcome }) => (typeof outcome === 'string' ? [] : [outcome.statement]));
   const results = (await owner.queryAll<Record<string, unknown>[]>(statements as never)) as Record<string, unknown>[][];
   for (const { query, outcome } of outcomes) {
@@ -117,7 +117,7 @@ async function hold(set: Generated): Promise<void> {
       continue;
     }
     if (typeof outcome === 'string') throw new Error(`refused: ${outcome} ${JSON.stringify(query)}`);
-    const rows = (results.shift() ?? []).map((row) => Object.values(row).map(read));
+    const rows = (results.shift() ?? []).map((row) => Object.values(row).map(toValue));
     const { text } = outcome.statement;
     const actual = new Map(
       rows.map((row) => [JSON.stringify(row.slice(0, query.dimensions.length)), row.slice(query.dimensions.length)]),
@@ -136,7 +136,7 @@ async function hold(set: Generated): Promise<void> {
 
 it('a metric query answers what is computed row by row, or is refused as expected', { timeout: 120_000 }, async () => {
   counted = { answered: 0, refused: 0, rows: 0 };
-  await fc.assert(fc.asyncProperty(generated(QUERIES), hold), { numRuns: SETS, endOnFailure: true });
+  await fc.assert(fc.asyncProperty(generated(QUERIES), expectSameResults), { numRuns: SETS, endOnFailure: true });
   // The generated queries are worth something: enough of them have an answer, with groups in it.
   expect(counted.answered + counted.refused).toBe(QUERIES * SETS);
   expect(counted.answered).toBeGreaterThan(300);

@@ -195,10 +195,10 @@ export class Oracle {
     for (const row of (this.#tables.get(root) as OracleTable).rows) {
       const joined = this.#joined(root, row, tables);
       if (!filters.every((filter) => filter.of(joined) === true)) continue;
-      if (!query.filters.every(({ dimension, fits }) => fits(valueOfDimension(dimension, joined)))) continue;
+      if (!query.filters.every(({ dimension, fits }) => fits(computeDimension(dimension, joined)))) continue;
       const key = JSON.stringify(
         query.dimensions.map((dimension) =>
-          cut(valueOfDimension(dimension, joined), dimension.isDate ? query.grain : null),
+          truncateDate(computeDimension(dimension, joined), dimension.isDate ? query.grain : null),
         ),
       );
       const values = collected.get(key) ?? [];
@@ -213,7 +213,7 @@ export class Oracle {
   }
 }
 
-const valueOfDimension = ({ value, filters }: OracleDimension, joined: Joined): Value =>
+const computeDimension = ({ value, filters }: OracleDimension, joined: Joined): Value =>
   filters.every((filter) => filter.of(joined) === true) ? value.of(joined) : null;
 
 function calculate(operator: string, left: number | null, right: number | null): number | null {
@@ -237,7 +237,7 @@ function reduce(name: OracleAggregate['name'], all: Value[]): Value {
 const DAY_MS = 86_400_000;
 
 /** The first day of the week, month, … of a date. */
-function cut(value: Value, grain: OracleQuery['grain']): Value {
+function truncateDate(value: Value, grain: OracleQuery['grain']): Value {
   if (typeof value !== 'string' || grain === null || grain === 'day') return value;
   const date = new Date(`${value}T00:00:00Z`);
   if (grain === 'week') date.setTime(date.getTime() - ((date.getUTCDay() + 6) % 7) * DAY_MS);

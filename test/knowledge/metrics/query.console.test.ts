@@ -2,16 +2,16 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
-import { statusAndCode } from '../../support/console.ts';
+import { readStatusAndCode } from '../../support/console.ts';
 import { rivalBeforeStatement } from '../../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aConcept, aName, fieldsOf, KNOWLEDGE_PATH } from '../support.ts';
-import { insert, itemsOf, query } from './support.ts';
+import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
+import { createItemMaker, insertRows, queryMetrics } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
 let concept: string;
-const { metric, dimension, mapping } = itemsOf(
+const { metric, dimension, mapping } = createItemMaker(
   () => asOwner,
   () => concept,
 );
@@ -22,7 +22,7 @@ const items: Record<string, string> = {};
 beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
-  concept = await aConcept(asOwner);
+  concept = await createConcept(asOwner);
   tables.customers = await aTable(asOwner, 'customers', [column('name'), column('city'), column('code', 'integer')]);
   tables.orders = await aTable(asOwner, 'orders', [
     column('customer_id'),
@@ -33,19 +33,19 @@ beforeAll(async () => {
     column('gift', 'boolean'),
   ]);
   tables.refunds = await aTable(asOwner, 'refunds', [column('order_id'), column('amount', 'decimal')]);
-  const [ana, bia, rio] = (await insert(asOwner, tables.customers, [
+  const [ana, bia, rio] = (await insertRows(asOwner, tables.customers, [
     { name: 'Ana', city: 'Recife', code: 1 },
     { name: 'Bia', city: 'Olinda', code: 2 },
     { name: 'Rio', city: null, code: 3 },
   ])) as [string, string, string];
-  const orders = await insert(asOwner, tables.orders, [
+  const orders = await insertRows(asOwner, tables.orders, [
     { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
     { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
     { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
     { customer_id: rio, total: 7, status: 'paid', day: '2024-02-29', at: '2024-02-29T10:00:00Z', gift: false },
     { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
   ]);
-  await insert(asOwner, tables.refunds, [
+  await insertRows(asOwner, tables.refunds, [
     { order_id: orders[0], amount: 10 },
     { order_id: orders[0], amount: 5 },
     { order_id: orders[3], amount: 7 },
@@ -74,15 +74,18 @@ beforeAll(async () => {
 }, 120_000);
 
 /** The rows of an answer that is right. */
-async function rows(json: Record<string, unknown>): Promise<unknown[][]> {
-  const { status, body } = await query(asOwner, json);
+async function queryRows(json: Record<string, unknown>): Promise<unknown[][]> {
+  const { status, body } = await queryMetrics(asOwner, json);
   expect([status, body]).toEqual([200, expect.anything()]);
   return body.rows;
 }
 
 describe('a metric query', () => {
   it('answers the columns, dimensions first, and the items that it used', async () => {
-    const { status, body } = await query(asOwner, { metrics: ['Refund rate', items.orders], dimensions: ['city'] });
+    const { status, body } = await queryMetrics(asOwner, {
+      metrics: ['Refund rate', items.orders],
+      dimensions: ['city'],
+    });
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(['columns', 'row_count', 'rows', 'sql', 'truncated', 'used']);
     expect(body.columns).toEqual([
@@ -108,17 +111,17 @@ describe('a metric query', () => {
 
   it('aggregates each metric on its own table, and counts no row twice', async () => {
     // The order of 100 has two refunds.
-    expect(await rows({ metrics: ['Revenue', 'Refunded', 'Refunds'], dimensions: ['City'] })).toEqual([
+    expect(await queryRows({ metrics: ['Revenue', 'Refunded', 'Refunds'], dimensions: ['City'] })).toEqual([
       ['Olinda', 30, null, 0],
       ['Recife', 150, 15, 2],
       [null, 8, 9, 2],
     ]);
-    expect(await rows({ metrics: ['Revenue', 'Refunded', 'Average order'] })).toEqual([[188, 24, 37.6]]);
+    expect(await queryRows({ metrics: ['Revenue', 'Refunded', 'Average order'] })).toEqual([[188, 24, 37.6]]);
   });
 
   it('leaves out groups that no metric counts, and a metric that is absent from a group is null', async () => {
-    expect(await rows({ metrics: ['Paid'], dimensions: ['Status'] })).toEqual([['PAID', 138]]);
-    expect(await rows({ metrics: ['Paid', 'Orders'], dimensions: ['Status'] })).toEqual([
+    expect(await queryRows({ metrics: ['Paid'], dimensions: ['Status'] })).toEqual([['PAID', 138]]);
+    expect(await queryRows({ metrics: ['Paid', 'Orders'], dimensions: ['Status'] })).toEqual([
       ['OPEN', null, 1],
       ['PAID', 138, 4],
     ]);
@@ -126,8 +129,8 @@ describe('a metric query', () => {
 
   it('answers one row without dimensions, also if no row matches', async () => {
     const filters = [{ dimension: 'City', op: 'eq', values: ['Nowhere'] }];
-    expect(await rows({ metrics: ['Revenue', 'Orders', 'Refunds'], filters })).toEqual([[null, 0, 0]]);
-    expect(await rows({ metrics: ['Revenue', 'Orders'], filters, dimensions: ['City'] })).toEqual([]);
+    expect(await queryRows({ metrics: ['Revenue', 'Orders', 'Refunds'], filters })).toEqual([[null, 0, 0]]);
+    expect(await queryRows({ metrics: ['Revenue', 'Orders'], filters, dimensions: ['City'] })).toEqual([]);
   });
 
   it.each([
@@ -174,7 +177,7 @@ describe('a metric query', () => {
     ],
   ])('truncates dates and times to the %s, in UTC', async (time_grain, expected) => {
     for (const name of ['Day', 'Moment']) {
-      const { body } = await query(asOwner, { metrics: ['Revenue'], dimensions: [name], time_grain });
+      const { body } = await queryMetrics(asOwner, { metrics: ['Revenue'], dimensions: [name], time_grain });
       expect([body.columns[0], body.rows]).toEqual([{ name, type: 'date' }, expected]);
     }
   });
@@ -195,22 +198,22 @@ describe('a metric query', () => {
     ['Moment', 'lte', ['2024-01-08T00:00:00Z'], 180],
     ['Status', 'eq', ["PAID' OR true --"], null],
   ])('filters by %s %s %j', async (dimension, op, values, total) => {
-    expect(await rows({ metrics: ['Revenue'], filters: [{ dimension, op, values }] })).toEqual([[total]]);
+    expect(await queryRows({ metrics: ['Revenue'], filters: [{ dimension, op, values }] })).toEqual([[total]]);
   });
 
   it('is sorted as asked, nulls last, and says if it was truncated', async () => {
     const json = { metrics: ['Revenue'], dimensions: ['City'], order_by: [{ by: 'revenue', descending: true }] };
-    expect(await rows(json)).toEqual([
+    expect(await queryRows(json)).toEqual([
       ['Recife', 150],
       ['Olinda', 30],
       [null, 8],
     ]);
-    expect(await rows({ ...json, order_by: [{ by: items.city, descending: true }] })).toEqual([
+    expect(await queryRows({ ...json, order_by: [{ by: items.city, descending: true }] })).toEqual([
       ['Recife', 150],
       ['Olinda', 30],
       [null, 8],
     ]);
-    const { body } = await query(asOwner, { ...json, limit: 2 });
+    const { body } = await queryMetrics(asOwner, { ...json, limit: 2 });
     expect(body).toMatchObject({ row_count: 2, truncated: true });
   });
 
@@ -236,7 +239,7 @@ describe('a metric query', () => {
       ['filters'],
     ],
   ])('is refused with the name of the invalid field: %j', async (json, fields) => {
-    expect(fieldsOf(await query(asOwner, json))).toEqual(fields);
+    expect(readInvalidFields(await queryMetrics(asOwner, json))).toEqual(fields);
   });
 
   it('is refused if a table that it reads or joins is denied to the caller', async () => {
@@ -245,51 +248,50 @@ describe('a metric query', () => {
       can,
       on: [`arn:svc:semantic::${company.id}:item/*`, `arn:svc:managed-tables::${company.id}:table/${tables.orders}`],
     });
-    expect((await query(onlyOrders.as, { metrics: ['Revenue'] })).status).toBe(200);
-    expect(statusAndCode(await query(onlyOrders.as, { metrics: ['Revenue'], dimensions: ['City'] }))).toEqual([
-      403,
-      'FORBIDDEN',
-    ]);
+    expect((await queryMetrics(onlyOrders.as, { metrics: ['Revenue'] })).status).toBe(200);
+    expect(
+      readStatusAndCode(await queryMetrics(onlyOrders.as, { metrics: ['Revenue'], dimensions: ['City'] })),
+    ).toEqual([403, 'FORBIDDEN']);
     const filters = [{ dimension: 'City', op: 'eq', values: ['Recife'] }];
-    expect((await query(onlyOrders.as, { metrics: ['Revenue'], filters })).status).toBe(403);
-    expect((await query(onlyOrders.as, { metrics: ['Refund rate'] })).status).toBe(403);
+    expect((await queryMetrics(onlyOrders.as, { metrics: ['Revenue'], filters })).status).toBe(403);
+    expect((await queryMetrics(onlyOrders.as, { metrics: ['Refund rate'] })).status).toBe(403);
     const { as: denied } = await aUser(company, {
       can,
       denied: ['managed-tables:data-read'],
       deniedOn: [`*/${tables.orders}`],
     });
-    expect((await query(denied, { metrics: ['Refunds'] })).status).toBe(200);
-    expect((await query(denied, { metrics: ['Revenue'] })).status).toBe(403);
+    expect((await queryMetrics(denied, { metrics: ['Refunds'] })).status).toBe(200);
+    expect((await queryMetrics(denied, { metrics: ['Revenue'] })).status).toBe(403);
     const { as: reader } = await aUser(company, { can: ['managed-tables:data-read'] });
-    expect((await query(reader, { metrics: ['Revenue'] })).status).toBe(403);
+    expect((await queryMetrics(reader, { metrics: ['Revenue'] })).status).toBe(403);
   });
 });
 
 it('a metric query answers nothing of a denied table that took the name of an allowed one meanwhile', async () => {
   const swapped = [column('swapped', 'integer')];
   const [open, secret] = [await aTable(asOwner, 'swap_open', swapped), await aTable(asOwner, 'swap_secret', swapped)];
-  await insert(asOwner, open, [{ swapped: 1 }]);
-  await insert(asOwner, secret, [{ swapped: 42 }]);
+  await insertRows(asOwner, open, [{ swapped: 1 }]);
+  await insertRows(asOwner, secret, [{ swapped: 42 }]);
   await metric('Swapped', { formula: 'sum(swapped)', mapped_tables: ['swap_open'] });
   const { as: denied } = await aUser(company, {
     can: ['semantic:list', 'managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
     deniedOn: [`*/${secret}`],
   });
-  expect((await query(denied, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
+  expect((await queryMetrics(denied, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
   const { outcome } = await rivalBeforeStatement(company.id, /sum\(f\."swapped"\)/, async () => [
     (await tableRoutes(asOwner, open).put({ display_name: 'swap_was_open' })).status,
     (await tableRoutes(asOwner, secret).put({ display_name: 'swap_open' })).status,
   ]);
   // Refused, or unknown while the item is checked again.
-  const { status } = await query(denied, { metrics: ['Swapped'] });
+  const { status } = await queryMetrics(denied, { metrics: ['Swapped'] });
   expect([403, 422]).toContain(status);
   expect(await outcome).toEqual([200, 200]);
 });
 
 it('a metric with the aggregation last or first sums the rows of the last or first date of each group', async () => {
   const stock = await aTable(asOwner, 'stock', [column('shop'), column('day', 'date'), column('pieces', 'integer')]);
-  await insert(asOwner, stock, [
+  await insertRows(asOwner, stock, [
     { shop: 'a', day: '2024-01-01', pieces: 5 },
     { shop: 'a', day: '2024-01-31', pieces: 3 },
     { shop: 'b', day: '2024-01-31', pieces: 4 },
@@ -302,17 +304,17 @@ it('a metric with the aggregation last or first sums the rows of the last or fir
   await dimension('Shop', { mapped_columns: ['stock.shop'] });
   await dimension('Stock day', { mapped_columns: ['stock.day'] });
   const both = ['Stock', 'Opening stock'];
-  expect(await rows({ metrics: both })).toEqual([[2, 5]]);
-  expect(await rows({ metrics: both, dimensions: ['Shop'] })).toEqual([
+  expect(await queryRows({ metrics: both })).toEqual([[2, 5]]);
+  expect(await queryRows({ metrics: both, dimensions: ['Shop'] })).toEqual([
     ['a', 3, 5],
     ['b', 2, 4],
   ]);
-  expect(await rows({ metrics: both, dimensions: ['Stock day'], time_grain: 'month' })).toEqual([
+  expect(await queryRows({ metrics: both, dimensions: ['Stock day'], time_grain: 'month' })).toEqual([
     ['2024-01-01', 7, 5],
     ['2024-02-01', 2, 2],
   ]);
   await metric('Undated', { aggregation: 'last', mapped_columns: ['stock.pieces'] });
-  expect((await query(asOwner, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
+  expect((await queryMetrics(asOwner, { metrics: ['Undated'] })).body.message).toContain('date or datetime');
 });
 
 it('a metric with the aggregation last uses its date column, not a number column of the same name', () => {
@@ -340,7 +342,7 @@ it('a metric with the aggregation last uses its date column, not a number column
 
 describe('an item of a metric query', () => {
   const unknown = async (json: Record<string, unknown>, name: string) => {
-    const { status, body } = await query(asOwner, json);
+    const { status, body } = await queryMetrics(asOwner, json);
     expect([status, body.error, body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
@@ -371,7 +373,7 @@ describe('an item of a metric query', () => {
     await unknown({ metrics: ['Half'] }, 'Half');
     const other = await aProvisionedCompany();
     await aTable(other.as, 'orders', [column('total', 'decimal')]);
-    const { status, body } = await query(other.as, { metrics: [items.revenue] });
+    const { status, body } = await queryMetrics(other.as, { metrics: [items.revenue] });
     expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
   });
 
@@ -399,13 +401,13 @@ describe('an item of a metric query', () => {
     'orders.total',
     '1',
   ])('is unknown if its formula or filter is %s', async (formula) => {
-    const name = aName('Bad');
+    const name = makeName('Bad');
     await metric(name, { formula, mapped_tables: ['orders'] });
     await unknown({ metrics: [name] }, name);
-    const ofDimension = aName('Bad dimension');
+    const ofDimension = makeName('Bad dimension');
     await dimension(ofDimension, { formula: formula.includes('total') ? formula : '1', mapped_tables: ['customers'] });
     await unknown({ metrics: ['Revenue'], dimensions: [ofDimension] }, ofDimension);
-    const filtered = aName('Badly filtered');
+    const filtered = makeName('Badly filtered');
     await metric(filtered, { formula: 'count(*)', filters: [formula], mapped_tables: ['refunds'] });
     await unknown({ metrics: [filtered] }, filtered);
   });
@@ -415,7 +417,7 @@ describe('an item of a metric query', () => {
     `sum(${Array(102).fill('total').join('+')})`,
     `sum(${'-'.repeat(1)}total${'::numeric'.repeat(101)})`,
   ])('is unknown if its formula is too deep or too long to compile: %s', async (formula) => {
-    const name = aName('Long');
+    const name = makeName('Long');
     const id = await metric(name, { formula, mapped_tables: ['orders'] });
     const { body } = await asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`);
     expect(body.validation_errors).toEqual([
@@ -428,12 +430,12 @@ describe('an item of a metric query', () => {
     let formula = '1';
     for (let depth = 0; depth < 50; depth += 1) formula = `case ${formula} when 1 then 1 when 2 then 2 end`;
     await metric('Nested cases', { formula: `sum(${formula})`, mapped_tables: ['orders'] });
-    expect(await rows({ metrics: ['Nested cases'] })).toEqual([[5]]);
+    expect(await queryRows({ metrics: ['Nested cases'] })).toEqual([[5]]);
     await metric('Case of a number', {
       formula: 'sum(case 2.0 when 1 then 3 when null then 4 when 2 then 7 else 1 end)',
       mapped_tables: ['orders'],
     });
-    expect(await rows({ metrics: ['Case of a number'] })).toEqual([[35]]);
+    expect(await queryRows({ metrics: ['Case of a number'] })).toEqual([[35]]);
   });
 
   it('is unknown if the metrics that it builds on expand to too long an expression', async () => {
@@ -442,8 +444,8 @@ describe('an item of a metric query', () => {
       const below = `{{Grown ${index - 1}}}`;
       await metric(`Grown ${index}`, { formula: [below, below, below].join(' + ') });
     }
-    expect(await rows({ metrics: ['Grown 4'] })).toEqual([[5 * 81]]);
-    const { status, body } = await query(asOwner, { metrics: ['Grown 9'] });
+    expect(await queryRows({ metrics: ['Grown 4'] })).toEqual([[5 * 81]]);
+    const { status, body } = await queryMetrics(asOwner, { metrics: ['Grown 9'] });
     expect([status, body.error, body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
@@ -463,7 +465,7 @@ describe('an item of a metric query', () => {
     const spend = vi.spyOn(TextBudget.prototype, 'spend');
     for (const name of ['Wide', 'Wider']) {
       spend.mockClear();
-      const { status, body } = await query(asOwner, { metrics: [name] });
+      const { status, body } = await queryMetrics(asOwner, { metrics: [name] });
       expect([status, body.error, body.message]).toEqual([
         422,
         'SEMANTIC_ITEM_UNKNOWN',
@@ -490,12 +492,12 @@ describe('an item of a metric query', () => {
       mapped_tables: ['orders'],
     });
     await metric('Rest by zero', { formula: 'sum(mod(orders.total, 0)) % 0', mapped_tables: ['orders'] });
-    expect(await rows({ metrics: ['By zero', 'Rest by zero'] })).toEqual([[null, null]]);
+    expect(await queryRows({ metrics: ['By zero', 'Rest by zero'] })).toEqual([[null, null]]);
   });
 
   it('is refused with DB_QUERY_ERROR if only the database can tell that it fails', async () => {
     await metric('Too large', { formula: 'exp(sum(orders.total) * 1000000)', mapped_tables: ['orders'] });
-    expect(statusAndCode(await query(asOwner, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
+    expect(readStatusAndCode(await queryMetrics(asOwner, { metrics: ['Too large'] }))).toEqual([422, 'DB_QUERY_ERROR']);
   });
 });
 
@@ -511,10 +513,10 @@ describe('the relations of a metric query', () => {
       one: id,
       many,
       owner,
-      ask: () => query(asOwner, { metrics: [`${name} rows`], dimensions: [`${name} label`] }),
+      ask: () => queryMetrics(asOwner, { metrics: [`${name} rows`], dimensions: [`${name} label`] }),
     };
   };
-  const failure = async (answer: ReturnType<typeof query>) => {
+  const failure = async (answer: ReturnType<typeof queryMetrics>) => {
     const { status, body } = await answer;
     return [status, body.error, body.details?.items.map(({ name }: { name: string }) => name)];
   };
@@ -522,7 +524,7 @@ describe('the relations of a metric query', () => {
   it('must lead from one table to the other', async () => {
     const { ask } = await related('apart', []);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_UNREACHABLE', ['apart rows', 'apart label']]);
-    expect(await failure(query(asOwner, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
+    expect(await failure(queryMetrics(asOwner, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_UNREACHABLE',
       ['Revenue', 'apart label'],
@@ -548,15 +550,15 @@ describe('the relations of a metric query', () => {
     const { ask, one, many } = await related('fan', ['fan_many.one_key = fan_one.key']);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
     const { body: index } = await tableRoutes(asOwner, one).index(['key'], true);
-    await insert(asOwner, one, [{ label: 'a', key: 1 }]);
-    await insert(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
+    await insertRows(asOwner, one, [{ label: 'a', key: 1 }]);
+    await insertRows(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
     expect((await ask()).body.rows).toEqual([
       ['a', 2],
       [null, 1],
     ]);
     await metric('fan ones', { formula: 'count(*)', mapped_tables: ['fan_one'] });
     await dimension('fan key', { mapped_columns: ['fan_many.other_key'] });
-    expect(await failure(query(asOwner, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
+    expect(await failure(queryMetrics(asOwner, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_FANS_OUT',
       ['fan ones', 'fan key'],

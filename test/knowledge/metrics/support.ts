@@ -1,19 +1,19 @@
 import type { ApiResponse, Caller } from '../../support/api.ts';
-import { anItem, KNOWLEDGE_PATH } from '../support.ts';
+import { createItem, KNOWLEDGE_PATH } from '../support.ts';
 
 /** Asks for metrics. */
-export const query = (as: Caller, json: Record<string, unknown>): Promise<ApiResponse> =>
+export const queryMetrics = (as: Caller, json: Record<string, unknown>): Promise<ApiResponse> =>
   as.post(`${KNOWLEDGE_PATH}/semantic/query`, { json });
 
 /** Makes active semantic items, each by its name, all of one concept. */
-export function itemsOf(as: () => Caller, concept: () => string) {
+export function createItemMaker(as: () => Caller, concept: () => string) {
   const make = (kind: string) => (name: string, fields: Record<string, unknown>) =>
-    anItem(as(), { kind, name, status: 'active', source_concept_ids: [concept()], ...fields });
+    createItem(as(), { kind, name, status: 'active', source_concept_ids: [concept()], ...fields });
   return { metric: make('metric'), dimension: make('dimension'), mapping: make('mapping') };
 }
 
 /** Adds rows to a table and answers their ids in the order that they were sent. */
-export async function insert(as: Caller, table: string, rows: Record<string, unknown>[]): Promise<string[]> {
+export async function insertRows(as: Caller, table: string, rows: Record<string, unknown>[]): Promise<string[]> {
   const sent = await as.post(`/v1/managed-tables/${table}/data`, { json: { rows } });
   if (sent.status !== 201) throw new Error(`Answered ${sent.status}: ${JSON.stringify(sent.body)}`);
   const { body } = await as.get(`/v1/managed-tables/${table}/data?per_page=1000`);

@@ -5,11 +5,11 @@ const random = (below: number): number => {
   state = (state * 48_271) % 2_147_483_647;
   return state % below;
 };
-const one = <T>(of: readonly T[]): T => of[random(of.length)] as T;
-const day = (from: string, days: number): string =>
+const pickOne = <T>(of: readonly T[]): T => of[random(of.length)] as T;
+const addDays = (from: string, days: number): string =>
   new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10);
-const money = (most: number): string => `${random(most)}.${String(random(100)).padStart(2, '0')}`;
-const range = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
+const makeAmount = (most: number): string => `${random(most)}.${String(random(100)).padStart(2, '0')}`;
+const makeRange = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 const REGIONS = ['AFRICA', 'AMERICA', 'ASIA', 'EUROPE'];
 const NATIONS: [string, string][] = [
@@ -37,49 +37,49 @@ export interface TpchTable {
 
 const nations = NATIONS.map(([name, region], index): Values => [index + 1, name, REGIONS.indexOf(region) + 1]);
 const regions = REGIONS.map((name, index): Values => [index + 1, name]);
-const parts = range(40).map(
+const parts = makeRange(40).map(
   (key): Values => [
     key,
-    `${one(COLOURS)} ${one(COLOURS)}`,
-    `Brand#${one([12, 23, 34, 45])}`,
-    one(TYPES),
-    one([1, 3, 5, 9, 14]),
-    one(CONTAINERS),
+    `${pickOne(COLOURS)} ${pickOne(COLOURS)}`,
+    `Brand#${pickOne([12, 23, 34, 45])}`,
+    pickOne(TYPES),
+    pickOne([1, 3, 5, 9, 14]),
+    pickOne(CONTAINERS),
   ],
 );
-const suppliers = range(12).map(
+const suppliers = makeRange(12).map(
   (key): Values => [
     key,
     `Supplier#${key}`,
     1 + random(NATIONS.length),
-    one(['fine', 'Customer said Complaints', 'quick']),
+    pickOne(['fine', 'Customer said Complaints', 'quick']),
   ],
 );
 const partsupps = parts.flatMap(([part]) =>
-  range(3).map((index): Values => {
+  makeRange(3).map((index): Values => {
     const supplier = 1 + (((part as number) + index * 4) % suppliers.length);
-    return [`${part}-${supplier}`, part as number, supplier, 1 + random(99), money(900)];
+    return [`${part}-${supplier}`, part as number, supplier, 1 + random(99), makeAmount(900)];
   }),
 );
-const customers = range(30).map(
+const customers = makeRange(30).map(
   (key): Values => [
     key,
     `Customer#${key}`,
     1 + random(NATIONS.length),
-    one(['BUILDING', 'MACHINERY']),
-    money(5000),
+    pickOne(['BUILDING', 'MACHINERY']),
+    makeAmount(5000),
     `1-${key}`,
     `Street ${key}`,
     `comment ${key}`,
   ],
 );
-const orders = range(400).map(
-  (key): Values => [key, 1 + random(customers.length), day('1993-01-01', random(1800)), one(PRIORITIES), 0],
+const orders = makeRange(400).map(
+  (key): Values => [key, 1 + random(customers.length), addDays('1993-01-01', random(1800)), pickOne(PRIORITIES), 0],
 );
 const lineitems = orders.flatMap(([order, , date]) =>
-  range(1 + random(4)).map((line): Values => {
-    const [partsupp, part, supplier] = one(partsupps) as [string, number, number];
-    const shipped = day(date as string, 1 + random(90));
+  makeRange(1 + random(4)).map((line): Values => {
+    const [partsupp, part, supplier] = pickOne(partsupps) as [string, number, number];
+    const shipped = addDays(date as string, 1 + random(90));
     return [
       order as number,
       line,
@@ -87,16 +87,16 @@ const lineitems = orders.flatMap(([order, , date]) =>
       supplier,
       partsupp,
       1 + random(50),
-      money(90_000),
+      makeAmount(90_000),
       `0.0${random(10)}`,
       `0.0${random(9)}`,
-      one(['R', 'A', 'N']),
-      one(['O', 'F']),
+      pickOne(['R', 'A', 'N']),
+      pickOne(['O', 'F']),
       shipped,
-      day(date as string, 30 + random(60)),
-      day(shipped, 1 + random(30)),
-      one(['DELIVER IN PERSON', 'NONE']),
-      one(MODES),
+      addDays(date as string, 30 + random(60)),
+      addDays(shipped, 1 + random(30)),
+      pickOne(['DELIVER IN PERSON', 'NONE']),
+      pickOne(MODES),
     ];
   }),
 );

@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => owner.close());
 
 const TABLE_NAMES = tables.map(({ name }) => name);
-const item = (kind: Item['kind'], formula: string, filters: string[] = []): Item => ({
+const makeItem = (kind: Item['kind'], formula: string, filters: string[] = []): Item => ({
   id: formula + filters.join(),
   kind,
   name: formula,
@@ -61,7 +61,7 @@ interface Question {
   sql: string;
 }
 
-const metric = (formula: string, ...filters: string[]): Item => item('metric', formula, filters);
+const makeMetric = (formula: string, ...filters: string[]): Item => makeItem('metric', formula, filters);
 
 const QUESTIONS: Record<string, Question> = {
   'Q1, a pricing summary': {
@@ -74,7 +74,7 @@ const QUESTIONS: Record<string, Question> = {
       'avg(l_extendedprice)',
       'avg(l_discount)',
       'count(l_orderkey)',
-    ].map((formula) => metric(formula)),
+    ].map((formula) => makeMetric(formula)),
     dimensions: ['l_returnflag', 'l_linestatus'],
     filters: [['l_shipdate', 'lte', '1998-09-02']],
     sql: `SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -82,7 +82,7 @@ const QUESTIONS: Record<string, Question> = {
       FROM lineitem WHERE l_shipdate <= date '1998-12-01' - interval '90' day GROUP BY 1, 2 ORDER BY 1, 2`,
   },
   'Q3, shipping priorities': {
-    metrics: [metric(REVENUE)],
+    metrics: [makeMetric(REVENUE)],
     dimensions: ['l_orderkey', 'o_orderdate', 'o_shippriority'],
     filters: [
       ['c_mktsegment', 'eq', 'BUILDING'],
@@ -99,7 +99,7 @@ const QUESTIONS: Record<string, Question> = {
       AND l_shipdate > '1995-03-15' GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2 LIMIT 10`,
   },
   'Q4, orders checked by priority': {
-    metrics: [metric('count(DISTINCT l_orderkey)', 'l_commitdate < l_receiptdate')],
+    metrics: [makeMetric('count(DISTINCT l_orderkey)', 'l_commitdate < l_receiptdate')],
     dimensions: ['o_orderpriority'],
     filters: [
       ['o_orderdate', 'gte', '1993-07-01'],
@@ -109,7 +109,7 @@ const QUESTIONS: Record<string, Question> = {
       AND EXISTS (SELECT FROM lineitem WHERE l_orderkey = o_orderkey AND l_commitdate < l_receiptdate) GROUP BY 1 ORDER BY 1`,
   },
   'Q5, volume of local suppliers': {
-    metrics: [metric(REVENUE, 'c_nationkey = s_nationkey')],
+    metrics: [makeMetric(REVENUE, 'c_nationkey = s_nationkey')],
     dimensions: ['customer_nation.n_name'],
     filters: [
       ['customer_region.r_name', 'eq', 'ASIA'],
@@ -123,7 +123,7 @@ const QUESTIONS: Record<string, Question> = {
       AND o_orderdate < '1995-01-01' GROUP BY 1 ORDER BY 2 DESC`,
   },
   'Q6, a change of revenue': {
-    metrics: [metric('sum(l_extendedprice * l_discount)', 'l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01')],
+    metrics: [makeMetric('sum(l_extendedprice * l_discount)', 'l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01')],
     filters: [
       ['l_shipdate', 'gte', '1994-01-01'],
       ['l_shipdate', 'lt', '1995-01-01'],
@@ -134,7 +134,7 @@ const QUESTIONS: Record<string, Question> = {
   },
   'Q7, volume shipped between nations': {
     metrics: [
-      metric(
+      makeMetric(
         REVENUE,
         "supplier_nation.n_name = 'FRANCE' AND customer_nation.n_name = 'GERMANY' OR supplier_nation.n_name = 'GERMANY' AND customer_nation.n_name = 'FRANCE'",
       ),
@@ -152,7 +152,7 @@ const QUESTIONS: Record<string, Question> = {
   },
   'Q8, a share of the market': {
     metrics: [
-      metric(
+      makeMetric(
         "sum(CASE WHEN supplier_nation.n_name = 'BRAZIL' THEN l_extendedprice * (1 - l_discount) ELSE 0 END) / sum(l_extendedprice * (1 - l_discount))",
       ),
     ],
@@ -171,7 +171,9 @@ const QUESTIONS: Record<string, Question> = {
       AND o_orderdate BETWEEN '1995-01-01' AND '1996-12-31' AND p_type = 'ECONOMY ANODIZED STEEL') AS a GROUP BY 1 ORDER BY 1`,
   },
   'Q9, profit by nation and year': {
-    metrics: [metric('sum(l_extendedprice * (1 - l_discount) - ps_supplycost * l_quantity)', "p_name LIKE '%green%'")],
+    metrics: [
+      makeMetric('sum(l_extendedprice * (1 - l_discount) - ps_supplycost * l_quantity)', "p_name LIKE '%green%'"),
+    ],
     dimensions: ['supplier_nation.n_name', 'extract(year FROM o_orderdate)'],
     relations: ['lineitem.l_partsupp = partsupp.ps_key'],
     orderBy: [
@@ -184,7 +186,7 @@ const QUESTIONS: Record<string, Question> = {
       AND p_name LIKE '%green%' GROUP BY 1, 2 ORDER BY 1, 2 DESC`,
   },
   'Q10, customers who return items': {
-    metrics: [metric(REVENUE)],
+    metrics: [makeMetric(REVENUE)],
     dimensions: ['c_custkey', 'c_name', 'c_acctbal', 'customer_nation.n_name', 'c_address', 'c_phone', 'c_comment'],
     filters: [
       ['o_orderdate', 'gte', '1993-10-01'],
@@ -200,11 +202,11 @@ const QUESTIONS: Record<string, Question> = {
   },
   'Q12, shipping modes and priorities': {
     metrics: [
-      metric(
+      makeMetric(
         "count(l_orderkey) FILTER (WHERE o_orderpriority IN ('1-URGENT', '2-HIGH'))",
         'l_commitdate < l_receiptdate AND l_shipdate < l_commitdate',
       ),
-      metric(
+      makeMetric(
         "count(l_orderkey) FILTER (WHERE o_orderpriority NOT IN ('1-URGENT', '2-HIGH'))",
         'l_commitdate < l_receiptdate AND l_shipdate < l_commitdate',
       ),
@@ -222,7 +224,7 @@ const QUESTIONS: Record<string, Question> = {
   },
   'Q14, the effect of a promotion': {
     metrics: [
-      metric(
+      makeMetric(
         "100.00 * sum(CASE WHEN p_type LIKE 'PROMO%' THEN l_extendedprice * (1 - l_discount) ELSE 0 END) / sum(l_extendedprice * (1 - l_discount))",
       ),
     ],
@@ -235,7 +237,7 @@ const QUESTIONS: Record<string, Question> = {
       AND l_shipdate < '1995-10-01'`,
   },
   'Q15, the top supplier': {
-    metrics: [metric(REVENUE)],
+    metrics: [makeMetric(REVENUE)],
     dimensions: ['s_suppkey', 's_name'],
     filters: [
       ['l_shipdate', 'gte', '1996-01-01'],
@@ -249,7 +251,7 @@ const QUESTIONS: Record<string, Question> = {
   },
   'Q16, suppliers of parts': {
     metrics: [
-      metric(
+      makeMetric(
         'count(DISTINCT ps_suppkey)',
         "p_brand <> 'Brand#45' AND p_type NOT LIKE 'MEDIUM POLISHED%'",
         "s_comment NOT LIKE '%Customer%Complaints%'",
@@ -268,7 +270,7 @@ const QUESTIONS: Record<string, Question> = {
   },
   'Q19, discounted revenue': {
     metrics: [
-      metric(
+      makeMetric(
         REVENUE,
         `p_brand = 'Brand#12' AND p_container IN ('SM CASE', 'SM BOX') AND l_quantity BETWEEN 1 AND 11
          OR p_brand = 'Brand#23' AND p_container IN ('MED BAG', 'MED BOX') AND l_quantity BETWEEN 10 AND 20
@@ -285,10 +287,10 @@ const QUESTIONS: Record<string, Question> = {
   },
 };
 
-const day = (value: unknown): unknown => (value instanceof Date ? value.toISOString().slice(0, 10) : value);
-const plain = (rows: unknown[][]): unknown[][] =>
+const toDay = (value: unknown): unknown => (value instanceof Date ? value.toISOString().slice(0, 10) : value);
+const toPlainRows = (rows: unknown[][]): unknown[][] =>
   rows.map((row) =>
-    row.map((value) => (/^-?\d+(\.\d+)?$/.test(String(value)) ? Number(Number(value).toPrecision(12)) : day(value))),
+    row.map((value) => (/^-?\d+(\.\d+)?$/.test(String(value)) ? Number(Number(value).toPrecision(12)) : toDay(value))),
   );
 
 it.each(Object.entries(QUESTIONS))(
@@ -296,9 +298,9 @@ it.each(Object.entries(QUESTIONS))(
   async (_, { metrics, dimensions = [], filters = [], orderBy = [], relations = [], limit = 1000, sql }) => {
     const query: MetricQuery = {
       metrics,
-      dimensions: dimensions.map((formula) => item('dimension', formula)),
+      dimensions: dimensions.map((formula) => makeItem('dimension', formula)),
       filters: filters.map(([formula, operator, ...values]) => ({
-        dimension: item('dimension', formula),
+        dimension: makeItem('dimension', formula),
         operator,
         values,
       })),
@@ -317,9 +319,9 @@ it.each(Object.entries(QUESTIONS))(
       rowMode: 'array',
     });
     const last = Array.isArray(expected) ? expected.at(-1) : expected;
-    const right = plain(last.rows);
+    const right = toPlainRows(last.rows);
     expect(right.length).toBeGreaterThan(0);
     expect(right[0]?.at(-1)).not.toBeNull();
-    expect(plain(rows.slice(0, limit))).toEqual(right);
+    expect(toPlainRows(rows.slice(0, limit))).toEqual(right);
   },
 );

@@ -2,12 +2,12 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
 import { column, tableRoutes } from '../../managed-tables/support.ts';
-import { overtaken, rowOf } from '../../support/rival.ts';
+import { selectRow, sendOvertaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { deliver } from '../../uploads/support.ts';
-import { aName, KNOWLEDGE_PATH } from '../support.ts';
-import { aQuestion, aSum, QUESTIONS } from './support.ts';
+import { deliverMessage } from '../../uploads/support.ts';
+import { KNOWLEDGE_PATH, makeName } from '../support.ts';
+import { createQuestion, createSum, QUESTIONS } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
@@ -17,49 +17,49 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-const get = async (id: string) => await must(asOwner.get(`${QUESTIONS}/${id}`));
-const stateOf = async (id: string) => {
-  const { status, stale_reason } = await get(id);
+const readQuestion = async (id: string) => await must(asOwner.get(`${QUESTIONS}/${id}`));
+const readState = async (id: string) => {
+  const { status, stale_reason } = await readQuestion(id);
   return [status, stale_reason];
 };
 /** What the consumer of the queue records. */
-const becomes = (id: string, status: string, reason: unknown = null) =>
-  expect.poll(() => stateOf(id)).toEqual([status, reason]);
-const NOT_TOLD = 'The query does not compile any more.';
-const change = (item: string, json: unknown) => asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json });
+const expectState = (id: string, status: string, reason: unknown = null) =>
+  expect.poll(() => readState(id)).toEqual([status, reason]);
+const GENERIC_REASON = 'The query does not compile any more.';
+const changeItem = (item: string, json: unknown) => asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json });
 
 describe('a verified question', () => {
   it('is stale while an item that it uses is archived, renamed or does not compile, and says why', async () => {
-    const { id, item, metric } = await aQuestion(asOwner);
+    const { id, item, metric } = await createQuestion(asOwner);
     const gone = `There is no active metric "${metric}" without validation errors.`;
     await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${item}`);
-    await becomes(id, 'stale', gone);
-    await change(item, { status: 'active' });
-    await becomes(id, 'verified');
-    await change(item, { name: aName('Renamed') });
-    await becomes(id, 'stale', gone);
-    await change(item, { name: metric, formula: 'a + 1' });
-    await becomes(id, 'stale', expect.stringContaining('aggregates nothing') as never);
-    await change(item, { formula: 'max(a)' });
-    await becomes(id, 'verified');
+    await expectState(id, 'stale', gone);
+    await changeItem(item, { status: 'active' });
+    await expectState(id, 'verified');
+    await changeItem(item, { name: makeName('Renamed') });
+    await expectState(id, 'stale', gone);
+    await changeItem(item, { name: metric, formula: 'a + 1' });
+    await expectState(id, 'stale', expect.stringContaining('aggregates nothing') as never);
+    await changeItem(item, { formula: 'max(a)' });
+    await expectState(id, 'verified');
   });
 
   it('is stale while its table lacks a column, and once it is deleted', async () => {
-    const { id, table } = await aQuestion(asOwner);
+    const { id, table } = await createQuestion(asOwner);
     const routes = tableRoutes(asOwner, table.id);
     await routes.put({ columns: [{ ...column('c', 'integer'), previous_name: 'a' }, column('b')] });
-    await expect.poll(() => stateOf(id)).toEqual(['stale', expect.any(String)]);
+    await expect.poll(() => readState(id)).toEqual(['stale', expect.any(String)]);
     await routes.put({ columns: [{ ...column('a', 'integer'), previous_name: 'c' }, column('b')] });
-    await becomes(id, 'verified');
+    await expectState(id, 'verified');
     await routes.delete();
-    await expect.poll(() => stateOf(id)).toEqual(['stale', expect.any(String)]);
+    await expect.poll(() => readState(id)).toEqual(['stale', expect.any(String)]);
   });
 
   it('is stale when the unique index that its relation leads to is dropped', async () => {
-    const [facts, names] = [await aSum(asOwner), await aSum(asOwner)];
+    const [facts, names] = [await createSum(asOwner), await createSum(asOwner)];
     const concept = (await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id;
     const item = { description: 'x', status: 'active', source_concept_ids: [concept] };
-    const dimension = aName('Name');
+    const dimension = makeName('Name');
     await must(
       asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
         json: {
@@ -74,27 +74,30 @@ describe('a verified question', () => {
     const indexes = `/v1/managed-tables/${names.table.id}/indexes`;
     const index = await must(asOwner.post(indexes, { json: { columns: ['a'], unique: true } }));
     const query = { metrics: [facts.metric], dimensions: [dimension] };
-    const { _id } = await must(asOwner.post(QUESTIONS, { json: { question: aName('By name'), query } }));
+    const { _id } = await must(asOwner.post(QUESTIONS, { json: { question: makeName('By name'), query } }));
     expect((await asOwner.delete(`${indexes}/${index._id ?? index.id}`)).status).toBe(204);
-    await becomes(_id, 'stale', expect.stringContaining('more than once') as never);
+    await expectState(_id, 'stale', expect.stringContaining('more than once') as never);
     // The reason may name tables: who may not see each of them is not told it.
     const deniedOn = [`arn:svc:managed-tables::${company.id}:table/${names.table.id}`];
     const other = await aUser(company, { can: ['*'], denied: ['managed-tables:list'], deniedOn });
-    expect(await must(other.as.get(`${QUESTIONS}/${_id}`))).toMatchObject({ status: 'stale', stale_reason: NOT_TOLD });
+    expect(await must(other.as.get(`${QUESTIONS}/${_id}`))).toMatchObject({
+      status: 'stale',
+      stale_reason: GENERIC_REASON,
+    });
     const { records } = await must(other.as.get(`${QUESTIONS}?status=stale&per_page=100`));
-    expect(records.find((each: { _id: string }) => each._id === _id).stale_reason).toBe(NOT_TOLD);
+    expect(records.find((each: { _id: string }) => each._id === _id).stale_reason).toBe(GENERIC_REASON);
     await must(asOwner.post(indexes, { json: { columns: ['a'], unique: true } }));
-    await becomes(_id, 'verified');
+    await expectState(_id, 'verified');
   });
 
   it('keeps its ETag when it is only checked again', async () => {
-    const { id, item } = await aQuestion(asOwner);
+    const { id, item } = await createQuestion(asOwner);
     const before = await asOwner.get(`${QUESTIONS}/${id}`);
     const etag = before.headers.get('etag') as string;
-    await change(item, { description: 'Said anew.' });
-    await expect.poll(async () => (await get(id)).last_checked_at).not.toBe(before.body.last_checked_at);
+    await changeItem(item, { description: 'Said anew.' });
+    await expect.poll(async () => (await readQuestion(id)).last_checked_at).not.toBe(before.body.last_checked_at);
     const changed = await asOwner.patch(`${QUESTIONS}/${id}`, {
-      json: { question: aName('Said anew') },
+      json: { question: makeName('Said anew') },
       headers: { 'if-match': etag },
     });
     expect(changed.status).toBe(200);
@@ -103,18 +106,18 @@ describe('a verified question', () => {
   });
 
   it('is checked once more when an item changes while it is created', async () => {
-    const { item, query, metric } = await aSum(asOwner);
-    const { status, body } = await overtaken(
+    const { item, query, metric } = await createSum(asOwner);
+    const { status, body } = await sendOvertaken(
       /^insert into "knowledge_verified_questions"/,
-      () => change(item, { status: 'draft' }),
-      (env) => asOwner.post(QUESTIONS, { json: { question: aName('raced'), query }, env }),
+      () => changeItem(item, { status: 'draft' }),
+      (env) => asOwner.post(QUESTIONS, { json: { question: makeName('raced'), query }, env }),
     );
     expect([status, body.status, body.stale_reason]).toEqual([201, 'stale', expect.stringContaining(metric)]);
   });
 });
 
 /** A queue that the test delivers. */
-function aQueue() {
+function createQueue() {
   const sent: { message: JobMessage; pause: number | undefined }[] = [];
   const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
     void sent.push({ message, pause: options?.delaySeconds });
@@ -130,38 +133,41 @@ describe('a recheck of all verified questions', () => {
   });
 
   it('records the state at its end when an item changes meanwhile', async () => {
-    const { id, item } = await aQuestion(asOwner);
+    const { id, item } = await createQuestion(asOwner);
     // Just before the check is recorded, which found nothing wrong.
-    await overtaken(
+    await sendOvertaken(
       /^update "knowledge_verified_questions"/,
       async () => {
         await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id = ?`).bind(item).run();
       },
-      (changed) => deliver(recheck(), { ...aQueue().env, ...changed }),
+      (changed) => deliverMessage(recheck(), { ...createQueue().env, ...changed }),
     );
     // A recheck of what came before may record what it found, until it checks once more.
-    await becomes(id, 'stale', expect.any(String));
+    await expectState(id, 'stale', expect.any(String));
   });
 
   it('records nothing for a question that was changed or archived meanwhile', async () => {
-    const [changed, archived] = [await aQuestion(asOwner), await aQuestion(asOwner)];
-    const other = await aSum(asOwner);
+    const [changed, archived] = [await createQuestion(asOwner), await createQuestion(asOwner)];
+    const other = await createSum(asOwner);
     await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id in (?, ?)`)
       .bind(changed.item, archived.item)
       .run();
-    await overtaken(
+    await sendOvertaken(
       /^update "knowledge_verified_questions"/,
       async () => {
         await must(asOwner.patch(`${QUESTIONS}/${changed.id}`, { json: { query: other.query } }));
         await asOwner.delete(`${QUESTIONS}/${archived.id}`);
       },
-      (env) => deliver(recheck(), { ...aQueue().env, ...env }),
+      (env) => deliverMessage(recheck(), { ...createQueue().env, ...env }),
     );
-    expect([await stateOf(changed.id), (await get(archived.id)).status]).toEqual([['verified', null], 'archived']);
+    expect([await readState(changed.id), (await readQuestion(archived.id)).status]).toEqual([
+      ['verified', null],
+      'archived',
+    ]);
   });
 
   it('continues in further messages, and is retried while the database cannot be reached', async () => {
-    const { id } = await aQuestion(asOwner);
+    const { id } = await createQuestion(asOwner);
     await env.CONTROL_DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)
        insert into knowledge_verified_questions
@@ -171,18 +177,18 @@ describe('a recheck of all verified questions', () => {
     )
       .bind(id)
       .run();
-    const queue = aQueue();
+    const queue = createQueue();
     const unreachable = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-    expect(await deliver(recheck(), unreachable)).toBe('done');
+    expect(await deliverMessage(recheck(), unreachable)).toBe('done');
     expect(queue.sent.splice(0)).toEqual([{ message: expect.objectContaining({ ...recheck(), tries: 1 }), pause: 60 }]);
-    expect(await deliver(recheck('', 30), unreachable)).toBe('again');
+    expect(await deliverMessage(recheck('', 30), unreachable)).toBe('again');
     let deliveries = 0;
     for (let next: JobMessage | undefined = recheck(); next; next = queue.sent.shift()?.message) {
-      await deliver(next, queue.env);
+      await deliverMessage(next, queue.env);
       deliveries += 1;
     }
     expect(deliveries).toBeGreaterThan(1);
-    const stale = await rowOf(
+    const stale = await selectRow(
       `select count(*) as count from knowledge_verified_questions where company_id = ? and stale_reason = 'wrong'`,
       company.id,
     );

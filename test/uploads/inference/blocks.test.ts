@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finishInference } from '../../../src/modules/uploads/inference/index.ts';
-import { bytesOf, inferBytes, readFile, refusal, rowsOf } from './reading.ts';
+import { encodeFile, inferBytes, readFile, readRefusal, readRows } from './reading.ts';
 
 /** A dialect to write a table in. */
 const dialects = fc.record({
@@ -48,15 +48,15 @@ const tables = fc
   )
   .map((rows) => rows.map((row, index) => [String(index), ...row]));
 
-const headerOf = (columns: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columns);
+const makeHeader = (columns: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columns);
 
 describe('a CSV file that is read in blocks', () => {
   test('is read with the values that were written, in any dialect', () => {
     fc.assert(
       fc.property(tables, dialects, (rows, dialect) => {
         // Signs of the other dialects all over a small table can make another reading as good: quote everything then.
-        const text = write([headerOf((rows[0] as string[]).length), ...rows], { ...dialect, always: true });
-        expect(rowsOf(bytesOf(text))).toEqual(rows);
+        const text = write([makeHeader((rows[0] as string[]).length), ...rows], { ...dialect, always: true });
+        expect(readRows(encodeFile(text))).toEqual(rows);
       }),
       { numRuns: 300 },
     );
@@ -69,8 +69,8 @@ describe('a CSV file that is read in blocks', () => {
       .map((all) => all.map((row, index) => [String(index), ...row]));
     fc.assert(
       fc.property(rows, dialects, (table, dialect) => {
-        const text = write([headerOf(4), ...table], dialect);
-        expect(rowsOf(bytesOf(text))).toEqual(table);
+        const text = write([makeHeader(4), ...table], dialect);
+        expect(readRows(encodeFile(text))).toEqual(table);
       }),
       { numRuns: 200 },
     );
@@ -81,15 +81,15 @@ describe('a CSV file that is read in blocks', () => {
       ...[',', ';', '\t', '|', '"', "'", '\n', '\r', '\r\n', ' ', '\\', 'a', 'bc', '1', '2.5', '1,5', '2024-01-01'],
       ...['\u00a0', 'é', '😀', '\ufeff', 'sim', 'true', '""', '\n\n', ',,'],
     );
-    const texts = fc.array(piece, { maxLength: 60 }).map((pieces) => bytesOf(pieces.join('')));
+    const texts = fc.array(piece, { maxLength: 60 }).map((pieces) => encodeFile(pieces.join('')));
     const bytes = fc.oneof({ weight: 4, arbitrary: texts }, fc.uint8Array({ maxLength: 40 }));
     fc.assert(
       fc.property(bytes, fc.integer({ min: 1, max: 20 }), (file, block) => {
-        const problem = refusal(() => inferBytes(file));
+        const problem = readRefusal(() => inferBytes(file));
         if (problem !== null) expect(problem.code).toMatch(/^[A-Z_]+$/);
         else {
-          expect(rowsOf(file, block)).toHaveLength(inferBytes(file).schema.total_row_count_estimate);
-          expect(rowsOf(file, block)).toEqual(rowsOf(file));
+          expect(readRows(file, block)).toHaveLength(inferBytes(file).schema.total_row_count_estimate);
+          expect(readRows(file, block)).toEqual(readRows(file));
         }
       }),
       { numRuns: 3000 },
@@ -104,19 +104,19 @@ describe('a CSV file that is read in blocks', () => {
         index % 3 === 0 ? `"linha um${lineEnd}linha; dois ""${index}"""` : index % 7 === 0 ? '' : `ação ${index}`;
       lines.push(`${index};nome 😀 ${index};${note};${index % 5 === 0 ? '' : `${index},5`}`);
     }
-    return bytesOf(lines.join(lineEnd) + lineEnd);
+    return encodeFile(lines.join(lineEnd) + lineEnd);
   };
 
   test.each(['\n', '\r\n', '\r'])('is read the same wherever blocks are cut (line end %j)', (lineEnd) => {
     const bytes = long(lineEnd);
     expect(bytes.length).toBeGreaterThan(256 * 1024);
     const whole = inferBytes(bytes, bytes.length);
-    const rows = rowsOf(bytes, bytes.length);
+    const rows = readRows(bytes, bytes.length);
     expect(rows).toHaveLength(9000);
     expect(whole.schema.columns.map(({ type }) => type)).toEqual(['integer', 'text', 'text', 'decimal']);
     for (const block of [97, 1009, 65_537]) {
       expect(inferBytes(bytes, block)).toEqual(whole);
-      expect(rowsOf(bytes, block)).toEqual(rows);
+      expect(readRows(bytes, block)).toEqual(rows);
     }
   });
 
@@ -129,7 +129,7 @@ describe('a CSV file that is read in blocks', () => {
     const whole = inferBytes(bytes, bytes.length);
     expect(whole.files[0]?.end).toBe(bytes.length);
     expect(inferBytes(bytes, 70_001)).toEqual(whole);
-    expect(rowsOf(bytes, 70_001)).toEqual(rowsOf(bytesOf(text)));
+    expect(readRows(bytes, 70_001)).toEqual(readRows(encodeFile(text)));
   });
 
   test('makes a small analysis state even with a thousand columns of long values', () => {
@@ -137,7 +137,7 @@ describe('a CSV file that is read in blocks', () => {
     const value = 'valor bastante longo '.repeat(10);
     const row = (index: number) => columns.map((_, column) => (column === 0 ? index : `${value}${index}`)).join(',');
     const text = `${columns.join(',')}\n${Array.from({ length: 60 }, (_, index) => row(index)).join('\n')}\n`;
-    const state = readFile(bytesOf(text), 'largo.csv', 1 << 20);
+    const state = readFile(encodeFile(text), 'largo.csv', 1 << 20);
     expect(JSON.stringify(state).length).toBeLessThan(1.2 * 1024 * 1024);
     const { schema } = finishInference([state]);
     expect(schema.columns).toHaveLength(1000);
@@ -148,18 +148,22 @@ describe('a CSV file that is read in blocks', () => {
 
   test('may have a cell of 5 MB', () => {
     const big = 'x'.repeat(5 * 1024 * 1024);
-    const bytes = bytesOf(`a,b\n1,"${big}"\n2,y\n`);
+    const bytes = encodeFile(`a,b\n1,"${big}"\n2,y\n`);
     const { schema } = inferBytes(bytes, 1 << 20);
     expect(schema.total_row_count_estimate).toBe(2);
     expect(JSON.stringify(schema).length).toBeLessThan(10_000);
-    expect(rowsOf(bytes, 1 << 20)[0]?.[1]).toHaveLength(big.length);
+    expect(readRows(bytes, 1 << 20)[0]?.[1]).toHaveLength(big.length);
   });
 
   test('is refused with a quote that is never closed, before it fills the memory', () => {
     const quoted = '1,"x, y"\n';
-    const small = bytesOf(`a,b\n${quoted}2,"y\n${'3,z\n'.repeat(10)}`);
-    expect(refusal(() => inferBytes(small))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 3, file: 'arquivo.csv' });
-    const large = bytesOf(`a,b\n${quoted.repeat(100_000)}2,"y\n${'3,z\n'.repeat(5_000_000)}`);
-    expect(refusal(() => inferBytes(large, 4 << 20))).toMatchObject({ code: 'RECORD_TOO_LARGE', line: 100_002 });
+    const small = encodeFile(`a,b\n${quoted}2,"y\n${'3,z\n'.repeat(10)}`);
+    expect(readRefusal(() => inferBytes(small))).toMatchObject({
+      code: 'UNCLOSED_QUOTE',
+      line: 3,
+      file: 'arquivo.csv',
+    });
+    const large = encodeFile(`a,b\n${quoted.repeat(100_000)}2,"y\n${'3,z\n'.repeat(5_000_000)}`);
+    expect(readRefusal(() => inferBytes(large, 4 << 20))).toMatchObject({ code: 'RECORD_TOO_LARGE', line: 100_002 });
   });
 });

@@ -1,5 +1,5 @@
 /** The options of COPY that a plan gives, as far as they say how to split text. */
-function optionsOf(text: string): { delimiter: string; quote: string; escaping: string } {
+function parseCopyOptions(text: string): { delimiter: string; quote: string; escaping: string } {
   const option = (name: string): string => {
     const value = new RegExp(`${name} (E'\\\\x0(.)'|'(''|.)')`).exec(text) as RegExpExecArray;
     return value[2] ? String.fromCharCode(Number(value[2])) : value[3] === "''" ? "'" : (value[3] as string);
@@ -12,7 +12,7 @@ function optionsOf(text: string): { delimiter: string; quote: string; escaping: 
  * and closes anywhere in a field, and the escape counts within quotes only. Empty values are null (FORCE_NULL).
  */
 export function parseCopyCsv(text: string, copyOptions: string): (string | null)[][] {
-  const { delimiter, quote, escaping } = optionsOf(copyOptions);
+  const { delimiter, quote, escaping } = parseCopyOptions(copyOptions);
   const rows: (string | null)[][] = [];
   let row: (string | null)[] = [];
   let value = '';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOf, infer, inferBytes, refusal, rowLines, rowsOf } from './reading.ts';
+import { encodeFile, inferBytes, inferText, readRefusal, readRows, rowLines } from './reading.ts';
 
 describe('the dialect of a CSV file', () => {
   test.each([
@@ -16,7 +16,7 @@ describe('the dialect of a CSV file', () => {
     ['nome\nana\nbia\n', ','],
     ['frase\nola, mundo\ntudo bem\nnada\numa, duas, tres\n', ';'],
   ])('is inferred for %j with the delimiter %j', (text, delimiter) => {
-    expect(infer(text).schema.dialect.delimiter).toBe(delimiter);
+    expect(inferText(text).schema.dialect.delimiter).toBe(delimiter);
   });
 
   test.each([
@@ -31,7 +31,7 @@ describe('the dialect of a CSV file', () => {
     ['LF, CRLF and CR', 'a,b\r1,2\r\n3,4\n'],
     ['CR CR LF and LF', 'a,b\r\r\n1,2\n3,4\n'],
   ])('may have the line endings %s', (_name, text) => {
-    expect(rowLines(rowsOf(bytesOf(text)))).toEqual(['1|2', '3|4']);
+    expect(rowLines(readRows(encodeFile(text)))).toEqual(['1|2', '3|4']);
   });
 
   test.each([
@@ -43,9 +43,9 @@ describe('the dialect of a CSV file', () => {
     const rows = Array.from({ length: 20_000 }, (_, index) => [`"linha${usual}${index}"`, `v${index}`]);
     const lines = rows.map((row) => row.join(',') + usual);
     lines[19_000] = `${rows[19_000]?.join(',')}${other}`;
-    const bytes = bytesOf(`a,b${usual}${lines.join('')}`);
-    for (const block of [1 << 16, bytes.length]) expect(rowsOf(bytes, block)).toHaveLength(20_000);
-    expect(rowsOf(bytes).slice(19_000, 19_002)).toEqual(
+    const bytes = encodeFile(`a,b${usual}${lines.join('')}`);
+    for (const block of [1 << 16, bytes.length]) expect(readRows(bytes, block)).toHaveLength(20_000);
+    expect(readRows(bytes).slice(19_000, 19_002)).toEqual(
       [19_000, 19_001].map((row) => [`linha${usual}${row}`, `v${row}`]),
     );
   });
@@ -66,11 +66,11 @@ describe('the dialect of a CSV file', () => {
     ['empty values, quoted or not', 'a,b\n"",1\n,2\n', ['∅|1', '∅|2']],
     ['spaces around texts, which are kept', 'a,b\n x ,1\n" y ",2\n', [' x |1', ' y |2']],
   ])('may have %s', (_name, text, rows) => {
-    expect(rowLines(rowsOf(bytesOf(text)))).toEqual(rows);
+    expect(rowLines(readRows(encodeFile(text)))).toEqual(rows);
   });
 
   test('is reported with its quote character, delimiter and encoding', () => {
-    expect(infer("a;b\n'x;y';1\n'z';2\n").schema.dialect).toEqual({
+    expect(inferText("a;b\n'x;y';1\n'z';2\n").schema.dialect).toEqual({
       encoding: 'utf-8',
       delimiter: ';',
       quote: "'",
@@ -83,7 +83,7 @@ describe('the dialect of a CSV file', () => {
   });
 });
 
-const utf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
+const encodeUtf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
   const units = [...(mark ? '\ufeff' : ''), ...text].join('');
   const bytes = new Uint8Array(units.length * 2);
   const view = new DataView(bytes.buffer);
@@ -91,91 +91,91 @@ const utf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
   return bytes;
 };
 
-const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+const encodeLatin1 = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 
 describe('a backslash before a delimiter in a CSV file', () => {
   const many = Array.from({ length: 20_000 }, (_, index) => `${index},texto ${index}\n`).join('');
 
   test('is an escape where that gives every line the same number of fields', () => {
     const text = 'id,nome,valor\n1,Silva\\, Ana,10\n2,Souza\\, Bia,20\n3,Caio,30\n';
-    expect(rowLines(rowsOf(bytesOf(text)))).toEqual(['1|Silva, Ana|10', '2|Souza, Bia|20', '3|Caio|30']);
-    for (const block of [7, 1 << 16]) expect(rowsOf(bytesOf(text), block)).toHaveLength(3);
+    expect(rowLines(readRows(encodeFile(text)))).toEqual(['1|Silva, Ana|10', '2|Souza, Bia|20', '3|Caio|30']);
+    for (const block of [7, 1 << 16]) expect(readRows(encodeFile(text), block)).toHaveLength(3);
   });
 
   test('is an escape also in a decimal number', () => {
-    const { schema } = infer('nome,valor\nana,12\\,5\nbia,7\n');
+    const { schema } = inferText('nome,valor\nana,12\\,5\nbia,7\n');
     expect(schema.columns[1]).toMatchObject({ type: 'decimal', evidence: { format: '1234,56' } });
     expect(schema.sample_rows[0]?.valor).toBe(12.5);
   });
 
   test('is a character of the value where the lines have the same number of fields without escapes', () => {
-    expect(rowLines(rowsOf(bytesOf('pasta,n\nC:\\,1\nD:\\,2\n')))).toEqual(['C:\\|1', 'D:\\|2']);
+    expect(rowLines(readRows(encodeFile('pasta,n\nC:\\,1\nD:\\,2\n')))).toEqual(['C:\\|1', 'D:\\|2']);
   });
 
   test('is an escape also where the first one stands far down', () => {
-    const bytes = bytesOf(`id,nome\n${many}20000,Silva\\, Ana\n`);
-    expect(rowsOf(bytes, 1 << 16).at(-1)).toEqual(['20000', 'Silva, Ana']);
+    const bytes = encodeFile(`id,nome\n${many}20000,Silva\\, Ana\n`);
+    expect(readRows(bytes, 1 << 16).at(-1)).toEqual(['20000', 'Silva, Ana']);
   });
 
   test('is no escape anywhere where a line far down would get another number of fields', () => {
-    const bytes = bytesOf(`id,nome,n\n1,Silva\\, Ana,1\n2,Bia,2\n${many.replaceAll('\n', ',1\n')}20000,C:\\,5\n`);
-    expect(refusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
+    const bytes = encodeFile(`id,nome,n\n1,Silva\\, Ana,1\n2,Bia,2\n${many.replaceAll('\n', ',1\n')}20000,C:\\,5\n`);
+    expect(readRefusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
   });
 });
 
 describe('control characters in a CSV file', () => {
   test.each<[string, Uint8Array]>([
-    ['utf-8', bytesOf('a,b\nS\u0083o\u0001\u001b,1\né,2\n')],
-    ['utf-16le', utf16('a,b\nS\u0083o\u0001\u001b,1\nk,2\n', true, true)],
-    ['windows-1252', latin('a,b\nS\x81o\u0001\u001b,1\n\xe9,2\n')],
+    ['utf-8', encodeFile('a,b\nS\u0083o\u0001\u001b,1\né,2\n')],
+    ['utf-16le', encodeUtf16('a,b\nS\u0083o\u0001\u001b,1\nk,2\n', true, true)],
+    ['windows-1252', encodeLatin1('a,b\nS\x81o\u0001\u001b,1\n\xe9,2\n')],
   ])('are kept in the values in %s', (encoding, bytes) => {
     const { schema } = inferBytes(bytes);
     expect([schema.dialect.encoding, schema.total_row_count_estimate]).toEqual([encoding, 2]);
-    expect(rowsOf(bytes)[0]?.[0]).toBe(encoding === 'windows-1252' ? 'S\u0081o\u0001\u001b' : 'S\u0083o\u0001\u001b');
+    expect(readRows(bytes)[0]?.[0]).toBe(encoding === 'windows-1252' ? 'S\u0081o\u0001\u001b' : 'S\u0083o\u0001\u001b');
   });
 });
 
 test('lines of a CSV file may end with more empty fields than a table can have columns', () => {
   const rest = ','.repeat(16_000);
-  expect(rowLines(rowsOf(bytesOf(`a,b${rest}\n1,2${rest}\n3,4${rest}\n`)))).toEqual(['1|2', '3|4']);
+  expect(rowLines(readRows(encodeFile(`a,b${rest}\n1,2${rest}\n3,4${rest}\n`)))).toEqual(['1|2', '3|4']);
 });
 
 test('a value of a CSV file may have more commas than a line can have fields', () => {
   const text = 'x,'.repeat(17_000);
-  expect(rowsOf(bytesOf(`nome;nota\nana;${text}\nbia;${text}\n`))).toHaveLength(2);
+  expect(readRows(encodeFile(`nome;nota\nana;${text}\nbia;${text}\n`))).toHaveLength(2);
 });
 
 describe('the encoding of a CSV file', () => {
   const text = 'nome,ok\nJosé 😀,sim\nÉdipo,não\n';
   test.each([
-    ['utf-8', bytesOf(text)],
-    ['utf-8', bytesOf(`\ufeff${text}`)],
-    ['utf-16le', utf16(text, true, true)],
-    ['utf-16be', utf16(text, false, true)],
-    ['utf-16le', utf16(text, true, false)],
-    ['utf-16be', utf16(text, false, false)],
+    ['utf-8', encodeFile(text)],
+    ['utf-8', encodeFile(`\ufeff${text}`)],
+    ['utf-16le', encodeUtf16(text, true, true)],
+    ['utf-16be', encodeUtf16(text, false, true)],
+    ['utf-16le', encodeUtf16(text, true, false)],
+    ['utf-16be', encodeUtf16(text, false, false)],
   ])('may be %s', (encoding, bytes) => {
     const { schema } = inferBytes(bytes);
     expect(schema.dialect.encoding).toBe(encoding);
     expect(schema.columns.map((column) => `${column.name}:${column.type}`)).toEqual(['nome:text', 'ok:boolean']);
-    expect(rowLines(rowsOf(bytes))).toEqual(['José 😀|sim', 'Édipo|não']);
+    expect(rowLines(readRows(bytes))).toEqual(['José 😀|sim', 'Édipo|não']);
   });
 
   test('may be Windows-1252', () => {
-    const bytes = latin('nome,ok,pre\xe7o\nJos\xe9,sim,\x80 5\n\xc9dipo,n\xe3o,\x936\x94\n');
+    const bytes = encodeLatin1('nome,ok,pre\xe7o\nJos\xe9,sim,\x80 5\n\xc9dipo,n\xe3o,\x936\x94\n');
     expect(inferBytes(bytes).schema.dialect.encoding).toBe('windows-1252');
     expect(inferBytes(bytes).schema.columns.map(({ name }) => name)).toEqual(['nome', 'ok', 'preco']);
     expect(inferBytes(bytes).schema.columns[1]?.type).toBe('boolean');
-    expect(rowLines(rowsOf(bytes))).toEqual(['José|sim|€ 5', 'Édipo|não|“6”']);
+    expect(rowLines(readRows(bytes))).toEqual(['José|sim|€ 5', 'Édipo|não|“6”']);
   });
 
   test('is Windows-1252 for the whole file when a late byte is not UTF-8', () => {
-    const early = bytesOf('nome,n\nJosé,1\n');
-    const filler = bytesOf('ana,2\n'.repeat(200_000));
-    const late = latin('caf\xe9,3\n');
+    const early = encodeFile('nome,n\nJosé,1\n');
+    const filler = encodeFile('ana,2\n'.repeat(200_000));
+    const late = encodeLatin1('caf\xe9,3\n');
     for (const parts of [
       [early, filler, late],
-      [bytesOf('nome,n\nbia,1\n'), filler, late],
+      [encodeFile('nome,n\nbia,1\n'), filler, late],
     ]) {
       const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
       let at = 0;
@@ -187,11 +187,11 @@ describe('the encoding of a CSV file', () => {
       expect(schema.dialect.encoding).toBe('windows-1252');
       expect(schema.total_row_count_estimate).toBe(200_002);
       expect(schema.sample_rows[0]?.nome).toBe(parts[0] === early ? 'JosÃ©' : 'bia');
-      expect(rowsOf(bytes, 300_000).at(-1)).toEqual(['café', '3']);
+      expect(readRows(bytes, 300_000).at(-1)).toEqual(['café', '3']);
     }
   });
 
   test('keeps a byte order mark in the middle as a character of its value', () => {
-    expect(rowLines(rowsOf(bytesOf('a,b\nx,1\n\ufeffy,2\n')))).toEqual(['x|1', '\ufeffy|2']);
+    expect(rowLines(readRows(encodeFile('a,b\nx,1\n\ufeffy,2\n')))).toEqual(['x|1', '\ufeffy|2']);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { finishInference } from '../../../src/modules/uploads/inference/index.ts';
-import { bytesOf, infer, inferBytes, readFile, refusal } from './reading.ts';
+import { encodeFile, inferBytes, inferText, readFile, readRefusal } from './reading.ts';
 
 const header = 'nome,idade\nana,30\nbia,31\n';
 
@@ -13,30 +13,30 @@ describe('the analysis of an invalid CSV file', () => {
     ['a title and a header', 'Lista de 2024\n\nnome,idade\n'],
     ['a byte order mark alone', '\ufeff'],
   ])('reports NO_ROWS: %s', (_what, text) => {
-    expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS', file: 'arquivo.csv' });
+    expect(readRefusal(() => inferText(text))).toMatchObject({ code: 'NO_ROWS', file: 'arquivo.csv' });
   });
 
   test('reports the line of a row with too many fields', () => {
-    expect(refusal(() => infer(`${header}"caio\ne cia",32,a mais\n`))).toMatchObject({
+    expect(readRefusal(() => inferText(`${header}"caio\ne cia",32,a mais\n`))).toMatchObject({
       code: 'TOO_MANY_FIELDS',
       line: 4,
       value: 'a mais',
       file: 'arquivo.csv',
       message: 'A linha 4 tem 3 campos, mas a tabela tem 2 colunas.',
     });
-    expect(refusal(() => infer(`${header}"caio\ne cia",32\ndavi,33,,,x\n`))).toMatchObject({ line: 6 });
-    expect(refusal(() => infer(`${header}caio,32, ,\n`))).toBeNull();
+    expect(readRefusal(() => inferText(`${header}"caio\ne cia",32\ndavi,33,,,x\n`))).toMatchObject({ line: 6 });
+    expect(readRefusal(() => inferText(`${header}caio,32, ,\n`))).toBeNull();
   });
 
   test('reports the line of a row with too many fields 300,000 rows down', () => {
     const text = `${header}${'caio,32\n'.repeat(300_000)}davi,33,x\n`;
-    expect(refusal(() => infer(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 300_004 });
+    expect(readRefusal(() => inferText(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 300_004 });
   });
 
   test('reports the line of a NUL byte', () => {
-    expect(refusal(() => infer(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
+    expect(readRefusal(() => inferText(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
     const far = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
-    expect(refusal(() => infer(far, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
+    expect(readRefusal(() => inferText(far, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
   });
 
   test.each([
@@ -50,35 +50,35 @@ describe('the analysis of an invalid CSV file', () => {
       'UNREADABLE_BYTES',
     ],
   ])('reports bytes that are not text: %s', (_what, bytes, code) => {
-    expect(refusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
+    expect(readRefusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
   });
 
   test.each([
-    ['UTF-8', bytesOf('\ufeffa,b\r\n1,2\r\n3,\ufffd\r\n4,?\r\n5,6\r\n').map((byte) => (byte === 63 ? 0xe9 : byte))],
+    ['UTF-8', encodeFile('\ufeffa,b\r\n1,2\r\n3,\ufffd\r\n4,?\r\n5,6\r\n').map((byte) => (byte === 63 ? 0xe9 : byte))],
     ['UTF-16', Uint8Array.from(Buffer.from('\ufeffa,b\r\n1,2\r\n3,\ufffd\r\n4,\ud83d\r\n5,6\r\n', 'utf16le'))],
     [
       'UTF-16 that ends within a character',
       Uint8Array.from(Buffer.from('\ufeffa,b\r1,2\r3,4\r5', 'utf16le')).subarray(0, -1),
     ],
   ])('reports the line of bytes that are not %s', (_what, bytes) => {
-    expect(refusal(() => inferBytes(bytes))).toMatchObject({ code: 'UNREADABLE_BYTES', line: 4 });
+    expect(readRefusal(() => inferBytes(bytes))).toMatchObject({ code: 'UNREADABLE_BYTES', line: 4 });
   });
 
   test('reports more columns than a table can have', () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     for (const count of [1001, 1599, 5000, 17_000]) {
-      const problem = refusal(() => infer(`${columns(count)}\n${columns(count)}\n`));
+      const problem = readRefusal(() => inferText(`${columns(count)}\n${columns(count)}\n`));
       expect(problem).toMatchObject({ code: 'TOO_MANY_COLUMNS', file: 'arquivo.csv', line: 1 });
     }
-    expect(infer(`${columns(1000)}\n${columns(1000)}x\n`).schema.columns).toHaveLength(1000);
+    expect(inferText(`${columns(1000)}\n${columns(1000)}x\n`).schema.columns).toHaveLength(1000);
     // Trailing delimiters make no columns.
-    expect(infer(`${columns(1000)},,,\n${columns(1000)}x,,,\n`).schema.columns).toHaveLength(1000);
-    expect(refusal(() => infer(`a,b\n1,2\n${','.repeat(20_000)}\n`))?.code).toBe('TOO_MANY_FIELDS');
+    expect(inferText(`${columns(1000)},,,\n${columns(1000)}x,,,\n`).schema.columns).toHaveLength(1000);
+    expect(readRefusal(() => inferText(`a,b\n1,2\n${','.repeat(20_000)}\n`))?.code).toBe('TOO_MANY_FIELDS');
   });
 });
 
 describe('the analysis of several CSV files', () => {
-  const file = (name: string, text: string) => readFile(bytesOf(text), name);
+  const file = (name: string, text: string) => readFile(encodeFile(text), name);
 
   test('matches their columns by name, and reads each in its own dialect', () => {
     const { schema, files } = finishInference([
@@ -107,12 +107,12 @@ describe('the analysis of several CSV files', () => {
   test('needs rows in only one of them', () => {
     const { schema } = finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
     expect(schema.total_row_count_estimate).toBe(1);
-    expect(refusal(() => finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
+    expect(readRefusal(() => finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
   });
 
   test('matches their columns by position when they have no headers', () => {
     const { schema } = finishInference([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
-    expect(refusal(() => schema)).toBeNull();
+    expect(readRefusal(() => schema)).toBeNull();
     expect(schema.total_row_count_estimate).toBe(3);
   });
 
@@ -122,6 +122,6 @@ describe('the analysis of several CSV files', () => {
     ['a missing column', 'k\nx\n', 'n'],
   ])('reports different headers for %s in one of them', (_what, text, column) => {
     const work = () => finishInference([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
-    expect(refusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
+    expect(readRefusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
   });
 });

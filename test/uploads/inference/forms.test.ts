@@ -7,11 +7,11 @@ import {
   planLoad,
 } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
-import { bytesOf, copyData, loadColumns, readFile } from './reading.ts';
+import { copyData, encodeFile, loadColumns, readFile } from './reading.ts';
 
 /** What each file's values of column `v` are loaded as, converted or as they stand, and what was proposed. */
 function loadAll(texts: string[], type?: ColumnType, block?: number) {
-  const bytes = texts.map(bytesOf);
+  const bytes = texts.map(encodeFile);
   const inference = finishInference(bytes.map((file, index) => readFile(file, `${index}.csv`, block)));
   const types: Record<string, ColumnType> = type === undefined ? {} : { v: type };
   const values = inference.files.map((file, index) => {
@@ -22,7 +22,7 @@ function loadAll(texts: string[], type?: ColumnType, block?: number) {
   return { column: inference.schema.columns[1] as Inference['schema']['columns'][number], values, inference };
 }
 
-const file = (values: string[], delimiter = ','): string =>
+const makeFile = (values: string[], delimiter = ','): string =>
   [`k${delimiter}v`, ...values.map((value, row) => `k${row}x${delimiter}"${value}"`), ''].join('\n');
 
 /** A value that several forms read, what it is by each of them, and a value that decides for one. */
@@ -90,7 +90,7 @@ describe('the notation of dates and numbers that the analysis infers for a colum
         const [decider, format, loaded, reading] = deciders[which % deciders.length] as Choice['deciders'][number];
         const isDecider = (index: number, line: number) => index === number && line === row;
         const texts = sizes.map((size, index) =>
-          file(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : open))),
+          makeFile(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : open))),
         );
         const { column, values } = loadAll(texts, undefined, block);
         expect(column).toMatchObject({ type, evidence: { format: expect.stringContaining(format) } });
@@ -117,7 +117,7 @@ describe('the notation of dates and numbers that the analysis infers for a colum
     'is used by the load also when a text column gets another type and a late row decides: %s',
     (_what, values, type, loaded) => {
       const many = <T>(all: T[]): T[] => [...all.slice(0, -1), ...Array(3000).fill(all.at(-2)), all.at(-1) as T];
-      const { column, values: result } = loadAll([file(many(values))], type);
+      const { column, values: result } = loadAll([makeFile(many(values))], type);
       expect(column.type).toBe('text');
       expect(result).toEqual([many(loaded)]);
     },
@@ -126,14 +126,18 @@ describe('the notation of dates and numbers that the analysis infers for a colum
 
 describe('the notation of dates and numbers in each file', () => {
   test('may differ within one column', () => {
-    const { column, values } = loadAll([file(['1.234,56', '7,5']), file(['1,234.56', '7.5']), file(['31'])]);
+    const { column, values } = loadAll([
+      makeFile(['1.234,56', '7,5']),
+      makeFile(['1,234.56', '7.5']),
+      makeFile(['31']),
+    ]);
     expect(column).toMatchObject({ type: 'decimal', evidence: { format: '1.234,56 | 1,234.56' } });
     expect(values).toEqual([['1234.56', '7.5'], ['1234.56', '7.5'], ['31']]);
-    const dates = loadAll([file(['31/12/2024']), file(['12/31/2024']), file(['2024-12-31'])]);
+    const dates = loadAll([makeFile(['31/12/2024']), makeFile(['12/31/2024']), makeFile(['2024-12-31'])]);
     expect(dates.column).toMatchObject({ type: 'date', evidence: { format: 'd/m/yyyy | m/d/yyyy | yyyy-mm-dd' } });
     expect(dates.values).toEqual([['2024-12-31'], ['2024-12-31'], ['2024-12-31']]);
     expect(dates.inference.schema.sample_rows.map((row) => row.v)).toEqual(Array(3).fill('2024-12-31'));
-    const answers = loadAll([file(['sim', 'não']), file(['true', 'false']), file(['s', 'n'])]);
+    const answers = loadAll([makeFile(['sim', 'não']), makeFile(['true', 'false']), makeFile(['s', 'n'])]);
     expect(answers.column).toMatchObject({ type: 'boolean', evidence: { format: 'sim/não | true/false | s/n' } });
     expect(answers.values).toEqual(Array(3).fill(['true', 'false']));
   });
@@ -154,30 +158,30 @@ describe('the notation of dates and numbers in each file', () => {
   ])(
     'follows the other files where it is ambiguous and they agree, or else the default: %s',
     (_what, files, loaded) => {
-      expect(loadAll(files.map((values) => file(values))).values).toEqual(loaded);
+      expect(loadAll(files.map((values) => makeFile(values))).values).toEqual(loaded);
     },
   );
 
   test('takes 1,234 alone as a decimal with a comma in a file with semicolons', () => {
-    expect(loadAll([file(['1,234'], ';'), file(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
+    expect(loadAll([makeFile(['1,234'], ';'), makeFile(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
   });
 
   test('reads 1,234 alone in a file of one column as grouped: nothing delimits there', () => {
-    const bytes = bytesOf('preco\n1,234\n2,500\n');
+    const bytes = encodeFile('preco\n1,234\n2,500\n');
     const inference = finishInference([readFile(bytes, 'precos.csv')]);
     const plan = planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference));
     expect(parseCopyText(copyData(plan, bytes).text)).toEqual([['1234'], ['2500']]);
   });
 
   test('takes single letters as booleans where both letters of a pair occur in any of the files', () => {
-    expect(loadAll([file(['s', 's']), file(['n'])]).column.type).toBe('boolean');
-    expect(loadAll([file(['s', 's']), file(['f'])]).column.type).toBe('text');
-    expect(loadAll([file(['s', 's']), file(['true'])]).column.type).toBe('text');
+    expect(loadAll([makeFile(['s', 's']), makeFile(['n'])]).column.type).toBe('boolean');
+    expect(loadAll([makeFile(['s', 's']), makeFile(['f'])]).column.type).toBe('text');
+    expect(loadAll([makeFile(['s', 's']), makeFile(['true'])]).column.type).toBe('text');
   });
 
   test('lets a file be sent to COPY unchanged if COPY can read it', () => {
     const texts = ['k,v,w\nx,1,01/02/2024\n', 'k,v,w\ny,1.5,31/01/2024\n', 'k,v,w\nz,"2,5",12/31/2024\n'];
-    const inference = finishInference(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
+    const inference = finishInference(texts.map((text, index) => readFile(encodeFile(text), `${index}.csv`)));
     const plans = inference.files.map((each) => planLoad(each, loadColumns(inference)));
     expect(plans.map(({ mode, dateStyle }) => [mode, dateStyle])).toEqual([
       ['raw', 'ISO, DMY'],
@@ -189,7 +193,7 @@ describe('the notation of dates and numbers in each file', () => {
 
 describe('inferred columns', () => {
   test('are nullable, whether or not the files have empty values', () => {
-    const { schema, found } = finishInference([readFile(bytesOf('k,v\nx,1\ny,\n'))]);
+    const { schema, found } = finishInference([readFile(encodeFile('k,v\nx,1\ny,\n'))]);
     expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
       [true, 0],
       [true, 1],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { InferenceError, planLoad } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { parseCopyCsv } from './copying.ts';
-import { bytesOf, copyData, inferBytes, loadColumns } from './reading.ts';
+import { copyData, encodeFile, inferBytes, loadColumns } from './reading.ts';
 
 /** A line of a generated file: its cells; none for a blank line. */
 type Line = string[];
@@ -30,13 +30,13 @@ const cell = fc.oneof(
   { weight: 2, arbitrary: empty },
 );
 
-const lineOf = (width: number, of: fc.Arbitrary<string>) => fc.array(of, { minLength: width, maxLength: width });
+const generateLine = (width: number, of: fc.Arbitrary<string>) => fc.array(of, { minLength: width, maxLength: width });
 const titles = (width: number) =>
   fc.array(
     fc.oneof(
       fc.constantFrom<Line[]>(['Relatório'], ['Vendas de 2024'], [], ['# gerado'], ['# a', 'b', 'c']),
       fc.tuple(word, fc.integer({ min: 1, max: width })).map(([text, size]) => [text, ...Array(size - 1).fill('')]),
-      lineOf(Math.max(1, width - 1), cell),
+      generateLine(Math.max(1, width - 1), cell),
     ),
     { maxLength: 4 },
   );
@@ -44,15 +44,15 @@ const gap = fc.constantFrom<Line>([], [''], ['', '']);
 const body = (width: number) =>
   fc.array(
     fc.oneof(
-      { weight: 12, arbitrary: lineOf(width, cell) },
+      { weight: 12, arbitrary: generateLine(width, cell) },
       { weight: 1, arbitrary: gap },
-      { weight: 1, arbitrary: lineOf(1, cell) },
-      { weight: 1, arbitrary: lineOf(Math.max(1, width - 1), cell) },
+      { weight: 1, arbitrary: generateLine(1, cell) },
+      { weight: 1, arbitrary: generateLine(Math.max(1, width - 1), cell) },
       { weight: 2, arbitrary: word.map((text) => [text, ...Array(width - 1).fill('')]) },
     ),
     { minLength: 0, maxLength: 12 },
   );
-const wideLine = (width: number) => fc.integer({ min: 1, max: 3 }).chain((more) => lineOf(width + more, cell));
+const wideLine = (width: number) => fc.integer({ min: 1, max: 3 }).chain((more) => generateLine(width + more, cell));
 /** Some lines have too many fields. */
 const tooWide = (width: number) =>
   fc
@@ -60,12 +60,12 @@ const tooWide = (width: number) =>
     .map(([lines, wide]) => wide.reduce((all, [line, at]) => all.toSpliced(at % (all.length + 1), 0, line), lines));
 const typed = (width: number) =>
   fc
-    .tuple(lineOf(width, fc.oneof({ weight: 5, arbitrary: word }, empty)), fc.integer({ min: 1, max: 8 }))
+    .tuple(generateLine(width, fc.oneof({ weight: 5, arbitrary: word }, empty)), fc.integer({ min: 1, max: 8 }))
     .chain(([header, rows]) =>
       fc
         .array(
           fc
-            .tuple(fc.oneof(word, fc.constant('duas\nlinhas')), lineOf(width - 1, fc.oneof(number, empty)))
+            .tuple(fc.oneof(word, fc.constant('duas\nlinhas')), generateLine(width - 1, fc.oneof(number, empty)))
             .map(([key, rest]) => [key, ...rest]),
           {
             minLength: rows,
@@ -97,7 +97,7 @@ const files = fc.integer({ min: 1, max: 5 }).chain((width) =>
   }),
 );
 
-function textOf({ lines, delimiter, lineEnd, quotes }: GeneratedFile): string {
+function writeText({ lines, delimiter, lineEnd, quotes }: GeneratedFile): string {
   const write = (value: string) =>
     quotes === 'all' || [delimiter, '"', '\n'].some((sign) => value.includes(sign)) || value.startsWith("'")
       ? `"${value.replaceAll('"', '""')}"`
@@ -105,26 +105,26 @@ function textOf({ lines, delimiter, lineEnd, quotes }: GeneratedFile): string {
   return lines.map((cells) => cells.map(write).join(delimiter) + lineEnd).join('');
 }
 
-function encoded(text: string, encoding: GeneratedFile['encoding']): Uint8Array {
-  if (encoding === 'utf-8') return bytesOf(text);
+function encodeText(text: string, encoding: GeneratedFile['encoding']): Uint8Array {
+  if (encoding === 'utf-8') return encodeFile(text);
   if (encoding === 'windows-1252') return Uint8Array.from(text, (sign) => sign.charCodeAt(0));
   return Uint8Array.from([...`\ufeff${text}`].flatMap((sign) => [sign.charCodeAt(0) & 255, sign.charCodeAt(0) >> 8]));
 }
 
 /** What the file became: header, rows by both ways of loading, and the lines that were skipped. */
-function loaded(bytes: Uint8Array, block: number) {
+function loadFile(bytes: Uint8Array, block: number) {
   const inference = inferBytes(bytes, block);
   const [file] = inference.files as [(typeof inference.files)[number]];
   const texts = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
   const columns = loadColumns(inference, texts);
   const converted = copyData(planLoad({ ...file, plain: false }, columns), bytes, block);
   const plan = planLoad(file, columns);
-  const straight = plan.mode === 'raw' ? copyBytes(plan, bytes, block) : null;
+  const straight = plan.mode === 'raw' ? readCopiedRows(plan, bytes, block) : null;
   return { schema: inference.schema, rows: parseCopyText(converted.text), straight, count: file.rows };
 }
 
 /** What COPY reads of a file that goes to it unchanged. */
-function copyBytes(plan: ReturnType<typeof planLoad>, bytes: Uint8Array, block: number): (string | null)[][] {
+function readCopiedRows(plan: ReturnType<typeof planLoad>, bytes: Uint8Array, block: number): (string | null)[][] {
   const isUtf8 = plan.copyOptions.includes('UTF8');
   const decode = (piece: Uint8Array) =>
     isUtf8 ? new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece) : String.fromCharCode(...piece);
@@ -133,7 +133,7 @@ function copyBytes(plan: ReturnType<typeof planLoad>, bytes: Uint8Array, block: 
 }
 
 /** Line numbers of the records of a generated file. */
-function numbered({ lines }: GeneratedFile): { line: number; cells: Line }[] {
+function numberRecords({ lines }: GeneratedFile): { line: number; cells: Line }[] {
   let line = 1;
   return lines.map((cells) => {
     const record = { line, cells };
@@ -146,17 +146,17 @@ const isFilled = (text: string | null | undefined): text is string =>
   text !== null && text !== undefined && text.trim() !== '';
 
 /** The filled cells of a row with their places. */
-const filledOf = (cells: readonly (string | null)[]) =>
+const filterFilled = (cells: readonly (string | null)[]) =>
   cells.flatMap((text, index) => (isFilled(text) ? [`${index}: ${text}`] : []));
 
 /**
  * Every record is, in this order: skipped, the header, a row. The rows are those of the file, cell by cell; in an R
  * table the header's cells stand one column further to the right.
  */
-function expectNothingLost(file: GeneratedFile, { schema, rows, straight, count }: ReturnType<typeof loaded>): void {
+function expectNothingLost(file: GeneratedFile, { schema, rows, straight, count }: ReturnType<typeof loadFile>): void {
   const { dialect } = schema;
   const skipped = new Set(dialect.skipped.map(({ line }) => line));
-  const left = numbered(file).filter(({ line, cells }) => cells.some(isFilled) && !skipped.has(line));
+  const left = numberRecords(file).filter(({ line, cells }) => cells.some(isFilled) && !skipped.has(line));
   const header = dialect.header ? left.shift() : undefined;
   if (header) {
     const names = schema.columns.map(({ name, display_name }) => (name === display_name ? '' : display_name));
@@ -165,9 +165,9 @@ function expectNothingLost(file: GeneratedFile, { schema, rows, straight, count 
     }
     expect(names.length).toBeGreaterThan(0);
   }
-  expect(rows.map(filledOf)).toEqual(left.map(({ cells }) => filledOf(cells)));
+  expect(rows.map(filterFilled)).toEqual(left.map(({ cells }) => filterFilled(cells)));
   expect(rows).toHaveLength(count);
-  if (straight !== null) expect(straight.map(filledOf)).toEqual(rows.map(filledOf));
+  if (straight !== null) expect(straight.map(filterFilled)).toEqual(rows.map(filterFilled));
 }
 
 /** A value over two lines stays one, whatever parts the columns. */
@@ -186,10 +186,10 @@ describe('an uploaded text file', () => {
     let read = 0;
     fc.assert(
       fc.property(files, fc.integer({ min: 8, max: 4000 }), (file, block) => {
-        const bytes = encoded(textOf(file), file.encoding);
-        let result: ReturnType<typeof loaded>;
+        const bytes = encodeText(writeText(file), file.encoding);
+        let result: ReturnType<typeof loadFile>;
         try {
-          result = loaded(bytes, block);
+          result = loadFile(bytes, block);
         } catch (error) {
           if (error instanceof InferenceError) return;
           throw error;

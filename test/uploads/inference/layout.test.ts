@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOf, infer, refusal, rowLines, rowsOf, shape } from './reading.ts';
+import { encodeFile, formatColumns, inferText, readRefusal, readRows, rowLines } from './reading.ts';
 
 /** A file's text; its columns; how many rows, and skipped lines, if any. */
 type Case = [what: string, text: string, columns: string, rows: number, skipped?: number];
@@ -141,24 +141,24 @@ const WITHOUT_HEADER: Case[] = [
 
 describe('the table in a CSV file', () => {
   const expectTable = ([, text, columns, rows, skipped = 0]: Case, header: boolean) => {
-    const inference = infer(text);
+    const inference = inferText(text);
     const { dialect, total_row_count_estimate: count } = inference.schema;
-    const found = shape(inference).replaceAll(':integer', ':int').replaceAll(':decimal', ':dec');
+    const found = formatColumns(inference).replaceAll(':integer', ':int').replaceAll(':decimal', ':dec');
     expect([found, count, dialect.header, dialect.skipped_lines]).toEqual([columns, rows, header, skipped]);
-    expect(rowsOf(bytesOf(text))).toHaveLength(rows);
+    expect(readRows(encodeFile(text))).toHaveLength(rows);
   };
   test.each(WITH_HEADER)('is found with %s', (...one) => expectTable(one, true));
   test.each(WITHOUT_HEADER)('is found without a header: %s', (...one) => expectTable(one, false));
 
   test('begins below at most 50 lines of notes', () => {
     const body = Array.from({ length: 200 }, (_, index) => `${index},x`).join('\n');
-    expect(infer(`${'nota\n'.repeat(50)}a,b\n${body}\n`).schema.dialect.skipped_lines).toBe(50);
-    expect(shape(infer(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
+    expect(inferText(`${'nota\n'.repeat(50)}a,b\n${body}\n`).schema.dialect.skipped_lines).toBe(50);
+    expect(formatColumns(inferText(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
   });
 
   test('is found between many more notes than it has rows', () => {
     const table = 'cod,nome,valor\n1,ana,2\n2,bia,3\n';
-    const { schema } = infer(`${'Uma nota\n'.repeat(50)}${table}Fonte: IBGE\n`);
+    const { schema } = inferText(`${'Uma nota\n'.repeat(50)}${table}Fonte: IBGE\n`);
     expect(schema.columns.map(({ name }) => name)).toEqual(['cod', 'nome', 'valor']);
     expect(schema.total_row_count_estimate).toBe(2);
     expect(schema.dialect.skipped_lines).toBe(51);
@@ -166,11 +166,11 @@ describe('the table in a CSV file', () => {
 
   test('is one column where only the last lines have commas', () => {
     const names = 'Ana Souza\nBia Lima\nCaio Dias\nDavi Reis\nEva Melo\n';
-    expect(shape(infer(`nome\n${names}Silva, Fabio\nSilva, Gil\nSilva, Hugo\n`))).toBe('nome:text');
+    expect(formatColumns(inferText(`nome\n${names}Silva, Fabio\nSilva, Gil\nSilva, Hugo\n`))).toBe('nome:text');
   });
 
   test('keeps many last rows with a single value as rows', () => {
-    const { schema } = infer(`a,b\n1,2\n${'3\n'.repeat(60)}`);
+    const { schema } = inferText(`a,b\n1,2\n${'3\n'.repeat(60)}`);
     expect(schema.total_row_count_estimate).toBe(61);
     expect(schema.columns[1]?.evidence.nulls).toBe(60);
   });
@@ -180,25 +180,25 @@ describe('the table in a CSV file', () => {
     ['Relatório\nde 2024\nnome,valor,cidade\n', 'two titles and one line'],
     ['nome;valor\n', 'one line'],
   ])('is not found in %j: %s', (text) => {
-    expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS' });
+    expect(readRefusal(() => inferText(text))).toMatchObject({ code: 'NO_ROWS' });
   });
 
   test('does not begin at a second header after many rows', () => {
     const rows = Array.from({ length: 20 }, (_, index) => `ana,${index},\n`).join('');
-    const { schema } = infer(`nome,valor,\n${rows}chave,nome,valor\na,b,1\nc,d,2\n`);
+    const { schema } = inferText(`nome,valor,\n${rows}chave,nome,valor\na,b,1\nc,d,2\n`);
     expect(schema.dialect.skipped_lines).toBe(0);
   });
 
   test('has nulls where a row has fewer fields', () => {
-    expect(rowLines(rowsOf(bytesOf('a,b,c\n1,2\n3,4,5\n')))).toEqual(['1|2|∅', '3|4|5']);
+    expect(rowLines(readRows(encodeFile('a,b,c\n1,2\n3,4,5\n')))).toEqual(['1|2|∅', '3|4|5']);
   });
 
   test('does not include titles or footnotes as rows', () => {
-    expect(rowLines(rowsOf(bytesOf('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n')))).toEqual(['1|2', '3|4']);
+    expect(rowLines(readRows(encodeFile('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n')))).toEqual(['1|2', '3|4']);
   });
 
   test('has SQL names and display names from its header', () => {
-    const { columns } = infer('Código do Cliente,userName,2024,id,,ID\n1,b,c,d,e,f\n').schema;
+    const { columns } = inferText('Código do Cliente,userName,2024,id,,ID\n1,b,c,d,e,f\n').schema;
     expect(columns.map(({ name, display_name }) => [name, display_name])).toEqual([
       ['codigo_do_cliente', 'Código do Cliente'],
       ['user_name', 'userName'],

@@ -7,16 +7,16 @@ import {
   planLoad,
 } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
-import { bytesOf, copyData, inferBytes, loadColumns, readFile, refusal } from './reading.ts';
+import { copyData, encodeFile, inferBytes, loadColumns, readFile, readRefusal } from './reading.ts';
 
-function planOf(text: string | Uint8Array, types: Record<string, ColumnType> = {}): LoadPlan {
-  const inference = inferBytes(typeof text === 'string' ? bytesOf(text) : text);
+function planText(text: string | Uint8Array, types: Record<string, ColumnType> = {}): LoadPlan {
+  const inference = inferBytes(typeof text === 'string' ? encodeFile(text) : text);
   return planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference, types));
 }
 
 /** The rows that Postgres gets when nothing goes as it is. */
-function converted(text: string, types: Record<string, ColumnType> = {}, block?: number): (string | null)[][] {
-  const bytes = bytesOf(text);
+function convertText(text: string, types: Record<string, ColumnType> = {}, block?: number): (string | null)[][] {
+  const bytes = encodeFile(text);
   const inference = inferBytes(bytes);
   const [file] = inference.files as [Inference['files'][number]];
   const formats = file.formats.map((format) => ({ ...format, asIs: false }));
@@ -29,13 +29,13 @@ describe('a CSV file that can be sent to COPY unchanged', () => {
 
   test('is sent from its first row to its last, without titles and footnotes', () => {
     const text = 'Título\ni;d;t\n1;.5;"a ""b"""\n2;-5.;\n\nFonte: IBGE\n';
-    const plan = planOf(text);
+    const plan = planText(text);
     expect(plan).toMatchObject({ mode: 'raw', copyColumns: ['i', 'd', 't'], dateStyle: 'ISO, DMY' });
     expect(plan.copyOptions).toBe(
       `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("i", "d", "t"), ENCODING 'UTF8'`,
     );
     for (const block of [1, 5, 1000]) {
-      expect(copyData(plan, bytesOf(text), block).text).toBe('1;.5;"a ""b"""\n2;-5.;\n');
+      expect(copyData(plan, encodeFile(text), block).text).toBe('1;.5;"a ""b"""\n2;-5.;\n');
     }
   });
 
@@ -77,20 +77,20 @@ describe('a CSV file that can be sent to COPY unchanged', () => {
     ['the type datetime for dates', 'a,b\n2024-01-01,x\n2024-01-02,y\n', 'raw', { a: 'datetime' }],
     ['the type date for datetimes', 'a,b\n2024-01-01 00:00,x\n', 'convert', { a: 'date' }],
   ])('is sent unchanged, or converted where COPY cannot read it, with %s', (_what, text, mode, types) => {
-    expect(planOf(text, types).mode).toBe(mode);
+    expect(planText(text, types).mode).toBe(mode);
   });
 
   test('is sent with the encoding Windows-1252, unless it has bytes that this does not define', () => {
     const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-    expect(planOf(latin('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
+    expect(planText(latin('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
       mode: 'raw',
       copyOptions: expect.stringContaining("ENCODING 'WIN1252'"),
     });
-    expect(planOf(latin('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
+    expect(planText(latin('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
   });
 
   test('is converted when columns are left out, not when only their order changes', () => {
-    const inference = inferBytes(bytesOf('a,b,c\n1,x,2\n3,y,4\n'));
+    const inference = inferBytes(encodeFile('a,b,c\n1,x,2\n3,y,4\n'));
     const [file] = inference.files as [Inference['files'][number]];
     const [a, b, c] = loadColumns(inference);
     expect(planLoad(file, [c, a, b] as never)).toMatchObject({ mode: 'raw', copyColumns: ['a', 'b', 'c'] });
@@ -100,11 +100,11 @@ describe('a CSV file that can be sent to COPY unchanged', () => {
       copyColumns: ['c', 'a'],
       copyOptions: "FORMAT text, ENCODING 'UTF8'",
     });
-    expect(copyData(plan, bytesOf('a,b,c\n1,x,2\n3,y,4\n')).text).toBe('2\t1\n4\t3\n');
+    expect(copyData(plan, encodeFile('a,b,c\n1,x,2\n3,y,4\n')).text).toBe('2\t1\n4\t3\n');
   });
 
   test('sets DateStyle to the order of its days and months', () => {
-    expect(planOf('k,d\nx,12/31/2024\n')).toMatchObject({ mode: 'raw', dateStyle: 'ISO, MDY' });
+    expect(planText('k,d\nx,12/31/2024\n')).toMatchObject({ mode: 'raw', dateStyle: 'ISO, MDY' });
   });
 });
 
@@ -154,8 +154,8 @@ describe('a CSV file that is converted for COPY', () => {
   ])('is loaded with %s', (_what, type, text, values) => {
     const name = text.includes('is_v') ? 'is_v' : 'v';
     const types = type === undefined ? {} : { [name]: type };
-    expect(converted(text, types).map((row) => row[1])).toEqual(values);
-    expect(converted(text, types, 1).map((row) => row[1])).toEqual(values);
+    expect(convertText(text, types).map((row) => row[1])).toEqual(values);
+    expect(convertText(text, types, 1).map((row) => row[1])).toEqual(values);
   });
 
   test.each<[ColumnType, string, string]>([
@@ -171,13 +171,13 @@ describe('a CSV file that is converted for COPY', () => {
     ['datetime', 'k,v\na,2024-01-31\nb,9999-12-31 23:59-00:01\n', '9999-12-31 23:59-00:01'],
     ['datetime', 'k,v\na,2024-01-31\nb,0001-01-01T01:59:59+02\n', '0001-01-01T01:59:59+02'],
   ])('is refused with the value that is no %s: %j', (type, text, value) => {
-    const problem = refusal(() => converted(text, { v: type }));
+    const problem = readRefusal(() => convertText(text, { v: type }));
     expect(problem).toMatchObject({ code: 'VALUE_DOES_NOT_FIT', file: 'arquivo.csv', line: 3, column: 'v', value });
   });
 
   test('is refused with the line of a late value that does not fit, even if rows span several lines', () => {
     const rows = Array.from({ length: 3000 }, (_, index) => `"duas\nlinhas",${index === 2500 ? 'x' : index}`);
-    expect(refusal(() => converted(`t,v\n${rows.join('\n')}\n`, { v: 'integer' }, 1000))).toMatchObject({
+    expect(readRefusal(() => convertText(`t,v\n${rows.join('\n')}\n`, { v: 'integer' }, 1000))).toMatchObject({
       line: 2 + 2500 * 2,
       value: 'x',
     });
@@ -185,19 +185,19 @@ describe('a CSV file that is converted for COPY', () => {
 
   test('is refused with an empty value in a column that is not nullable', () => {
     const text = 'k,v\na,1\nb,\n';
-    const inference = inferBytes(bytesOf(text));
+    const inference = inferBytes(encodeFile(text));
     const columns = loadColumns(inference).map((column) => ({ ...column, nullable: false }));
     const plan = planLoad(inference.files[0] as Inference['files'][number], columns);
     expect(plan.mode).toBe('convert');
-    expect(refusal(() => copyData(plan, bytesOf(text)))).toMatchObject({ line: 3, column: 'v', value: '' });
+    expect(readRefusal(() => copyData(plan, encodeFile(text)))).toMatchObject({ line: 3, column: 'v', value: '' });
   });
 
   test('has a load plan of its own when it is uploaded with another file', () => {
     const texts = ['nome,valor\nana,1.5\n', 'valor;nome\n"2";bia\n'];
-    const inference = finishInference(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
+    const inference = finishInference(texts.map((text, index) => readFile(encodeFile(text), `${index}.csv`)));
     const data = inference.files.map((file, index) => {
       const plan = planLoad(file, loadColumns(inference));
-      return [plan.mode, plan.copyColumns, copyData(plan, bytesOf(texts[index] as string)).text];
+      return [plan.mode, plan.copyColumns, copyData(plan, encodeFile(texts[index] as string)).text];
     });
     expect(data).toEqual([
       ['raw', ['nome', 'valor'], 'ana,1.5\n'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { columnNames, tableName } from '../../../src/modules/uploads/inference/index.ts';
+import { makeColumnNames, toTableName } from '../../../src/modules/uploads/inference/index.ts';
 
 describe('the SQL names that an analysis proposes', () => {
   test.each([
@@ -19,7 +19,7 @@ describe('the SQL names that an analysis proposes', () => {
     [`${'x'.repeat(80)}|${'x'.repeat(80)}`, `${'x'.repeat(63)}|${'x'.repeat(61)}_2`],
     ['9'.repeat(70), `_${'9'.repeat(62)}`],
   ])('are derived from the headers %s', (headers, names) => {
-    expect(columnNames(headers.split('|'))).toEqual(names.split('|'));
+    expect(makeColumnNames(headers.split('|'))).toEqual(names.split('|'));
   });
 
   test('are unique identifiers that are not reserved, whatever the headers are', () => {
@@ -29,7 +29,7 @@ describe('the SQL names that an analysis proposes', () => {
     );
     fc.assert(
       fc.property(fc.array(header, { maxLength: 40 }), (headers) => {
-        const names = columnNames(headers);
+        const names = makeColumnNames(headers);
         expect(names).toHaveLength(headers.length);
         expect(new Set(names).size).toBe(names.length);
         for (const name of names) {
@@ -52,6 +52,6 @@ describe('the SQL names that an analysis proposes', () => {
     ['.csv', 'uploaded_table'],
     [`${'a'.repeat(200)}.csv`, 'a'.repeat(63)],
   ])('include a table name derived from the file name %s', (file, name) => {
-    expect(tableName(file)).toBe(name);
+    expect(toTableName(file)).toBe(name);
   });
 });

@@ -1,28 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { bytesOf, infer, inferBytes, refusal, rowLines, rowsOf } from './reading.ts';
+import { encodeFile, inferBytes, inferText, readRefusal, readRows, rowLines } from './reading.ts';
 
-const quoteOf = (text: string) => infer(text).schema.dialect.quote;
-const linesOf = (count: number, line: (index: number) => string): string =>
+const inferQuote = (text: string) => inferText(text).schema.dialect.quote;
+const makeLines = (count: number, line: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => `${line(index)}\n`).join('');
 
 /** Rows of a table with a key and a text, longer than what decides the dialect. */
-const far = linesOf(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
+const far = makeLines(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
 
 describe('quotes in a CSV file that are valid with only one delimiter', () => {
   test('decide for that delimiter, though more lines fit another one', () => {
     const text = ',x\n,+5511999998888,Fonte\n"x, y; z",7.25\n';
-    expect(refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat()).not.toContain('"x');
-    expect(refusal(() => infer('Relatório\nAna\n"a|b"|Ana\n# a|b|c\n'))).toMatchObject({ code: 'TOO_MANY_FIELDS' });
+    expect(readRefusal(() => inferText(text)) ?? readRows(encodeFile(text)).flat()).not.toContain('"x');
+    expect(readRefusal(() => inferText('Relatório\nAna\n"a|b"|Ana\n# a|b|c\n'))).toMatchObject({
+      code: 'TOO_MANY_FIELDS',
+    });
   });
 
   test('keep a value of two lines whole where some lines have too many fields', () => {
     const text = 'x\nvalor;\n"duas\nlinhas";\nvalor;2019\n;1\nAna;\n"duas\nlinhas";1;2\nn/d\n';
-    const result = refusal(() => infer(text)) ?? rowsOf(bytesOf(text)).flat();
+    const result = readRefusal(() => inferText(text)) ?? readRows(encodeFile(text)).flat();
     expect(result).not.toContain('"duas');
   });
 
   test('are characters of the values where they are valid with no delimiter', () => {
-    expect(rowLines(rowsOf(bytesOf('texto\n"Ana" disse, sim\nBia, "não"; talvez\n')))).toEqual([
+    expect(rowLines(readRows(encodeFile('texto\n"Ana" disse, sim\nBia, "não"; talvez\n')))).toEqual([
       '"Ana" disse, sim',
       'Bia, "não"; talvez',
     ]);
@@ -40,14 +42,14 @@ describe('invalid quotes in a CSV file', () => {
       ['1|"Heroes"', '2|"Low', '3|Lodger', '4|Stage'],
     ],
   ])('are characters of the values: %s', (_what, text, rows) => {
-    expect(quoteOf(text)).toBeNull();
-    expect(rowLines(rowsOf(bytesOf(text)))).toEqual(rows);
+    expect(inferQuote(text)).toBeNull();
+    expect(rowLines(readRows(encodeFile(text)))).toEqual(rows);
   });
 
   test('do not join the rows between two that stand 27 rows apart', () => {
-    const text = `id\tname\tsize\n${linesOf(60, (index) => `${index}\t${index === 20 ? '"Foo' : 'foo'}\t${index === 47 ? '12"' : '9'}`)}`;
-    expect(quoteOf(text)).toBeNull();
-    const rows = rowsOf(bytesOf(text));
+    const text = `id\tname\tsize\n${makeLines(60, (index) => `${index}\t${index === 20 ? '"Foo' : 'foo'}\t${index === 47 ? '12"' : '9'}`)}`;
+    expect(inferQuote(text)).toBeNull();
+    const rows = readRows(encodeFile(text));
     expect(rows).toHaveLength(60);
     expect([rows[20], rows[47]]).toEqual([
       ['20', '"Foo', '9'],
@@ -61,20 +63,20 @@ describe('invalid quotes in a CSV file', () => {
   ])('are characters of the values also far down: %s', (_what, changed) => {
     const lines = far.split('\n');
     lines[29_000] = changed(lines[29_000] as string);
-    const bytes = bytesOf(`id\ttexto\n${lines.join('\n')}`);
+    const bytes = encodeFile(`id\ttexto\n${lines.join('\n')}`);
     for (const block of [1 << 16, 1 << 20, bytes.length]) {
       const { schema } = inferBytes(bytes, block);
       expect(schema.dialect.quote).toBeNull();
       expect(schema.total_row_count_estimate).toBe(30_000);
     }
-    expect(rowsOf(bytes)[29_000]?.[1]).toBe((lines[29_000] as string).split('\t')[1]);
+    expect(readRows(bytes)[29_000]?.[1]).toBe((lines[29_000] as string).split('\t')[1]);
   });
 
   test('do not join the rows between two of them far down', () => {
     const lines = far.split('\n');
     lines[29_000] = '29000\t"texto';
     lines[29_027] = '29027\t12"';
-    const bytes = bytesOf(`id\ttexto\n${lines.join('\n')}`);
+    const bytes = encodeFile(`id\ttexto\n${lines.join('\n')}`);
     expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
       total_row_count_estimate: 30_000,
       dialect: { quote: null },
@@ -89,32 +91,32 @@ describe('quotes in a CSV file of which one is invalid', () => {
     ['most values of a column stand in them', 'a,b\n"x",1\n"y",2\n"z"w,3\n', '"'],
     ['no value has a quote', 'a,b\nx,1\ny,2\n', '"'],
   ])('are still read as quotes where %s', (_what, text, quote) => {
-    expect(quoteOf(text)).toBe(quote);
+    expect(inferQuote(text)).toBe(quote);
   });
 
   test('are still read as quotes in a file that only late rows prevent from being read without them', () => {
-    const rows = `id,texto\n${linesOf(30_000, (index) => `${index},texto ${index}`)}`;
-    const bytes = bytesOf(`${rows}30000,"a"b\n30001,"c, d"\n`);
+    const rows = `id,texto\n${makeLines(30_000, (index) => `${index},texto ${index}`)}`;
+    const bytes = encodeFile(`${rows}30000,"a"b\n30001,"c, d"\n`);
     const { schema } = inferBytes(bytes, 1 << 16);
     expect(schema).toMatchObject({ total_row_count_estimate: 30_002, dialect: { quote: '"' } });
-    expect(rowsOf(bytes).at(-1)).toEqual(['30001', 'c, d']);
-    const unclosed = bytesOf(`${rows}30000,"a, b"\n30001,"c, d\n`);
-    expect(refusal(() => inferBytes(unclosed, 1 << 16))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 30_003 });
+    expect(readRows(bytes).at(-1)).toEqual(['30001', 'c, d']);
+    const unclosed = encodeFile(`${rows}30000,"a, b"\n30001,"c, d\n`);
+    expect(readRefusal(() => inferBytes(unclosed, 1 << 16))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 30_003 });
   });
 
   test('keep a late text over several lines as one value', () => {
-    const bytes = bytesOf(`id\ttexto\n${far}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
+    const bytes = encodeFile(`id\ttexto\n${far}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
     expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
       total_row_count_estimate: 30_002,
       dialect: { quote: '"' },
     });
-    expect(rowsOf(bytes)[30_000]).toEqual(['30000', 'uma\nduas\ntrês']);
+    expect(readRows(bytes)[30_000]).toEqual(['30000', 'uma\nduas\ntrês']);
   });
 });
 
 describe('the lines of a CSV file that are skipped', () => {
   test('are titles and footnotes, each reported with its line number', () => {
-    const { dialect } = infer('Vendas\r\n\r\nde 2024;;\r\nn;v;w\r\na;1;2\r\nb;2;3\r\n\r\nFonte: IBGE;;\r\n').schema;
+    const { dialect } = inferText('Vendas\r\n\r\nde 2024;;\r\nn;v;w\r\na;1;2\r\nb;2;3\r\n\r\nFonte: IBGE;;\r\n').schema;
     expect(dialect.skipped_lines).toBe(4);
     expect(dialect.skipped).toEqual([
       { line: 1, text: 'Vendas' },
@@ -125,18 +127,18 @@ describe('the lines of a CSV file that are skipped', () => {
   });
 
   test('include a short last row that is taken for a footnote', () => {
-    const { dialect } = infer('a,b,c\n1,2,3\n4\n').schema;
+    const { dialect } = inferText('a,b,c\n1,2,3\n4\n').schema;
     expect(dialect).toMatchObject({ skipped_lines: 1, skipped: [{ line: 3, text: '4' }] });
   });
 
   test('do not include the header above row names', () => {
-    const { dialect } = infer('Lista\nnome,idade\n1,ana,30\n2,bia,31\n').schema;
+    const { dialect } = inferText('Lista\nnome,idade\n1,ana,30\n2,bia,31\n').schema;
     expect(dialect).toMatchObject({ header: true, skipped_lines: 1, skipped: [{ line: 1, text: 'Lista' }] });
   });
 
   test('are reported up to 20, and long ones by their beginning', () => {
-    const notes = linesOf(30, (index) => `${'😀'.repeat(150)} ${index}`);
-    const { dialect } = infer(`${notes}${linesOf(60, (index) => `${index},x,y`)}`).schema;
+    const notes = makeLines(30, (index) => `${'😀'.repeat(150)} ${index}`);
+    const { dialect } = inferText(`${notes}${makeLines(60, (index) => `${index},x,y`)}`).schema;
     expect(dialect.skipped_lines).toBe(30);
     expect(dialect.skipped).toHaveLength(20);
     expect(dialect.skipped[19]).toEqual({ line: 20, text: `${'😀'.repeat(99)}…` });
@@ -158,7 +160,7 @@ describe('the lines of a CSV file that are skipped', () => {
 test('line numbers in errors are the same for every line ending', () => {
   const text = (end: string) => ['a,b', '1,x', '"2",y', '3,z,w', ''].join(end);
   for (const end of ['\n', '\r\n', '\r']) {
-    expect(refusal(() => infer(text(end)))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 4 });
-    expect(refusal(() => infer(`a,b${end}1,x${end}2,\0`))).toMatchObject({ code: 'NUL_BYTE', line: 3 });
+    expect(readRefusal(() => inferText(text(end)))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 4 });
+    expect(readRefusal(() => inferText(`a,b${end}1,x${end}2,\0`))).toMatchObject({ code: 'NUL_BYTE', line: 3 });
   }
 });

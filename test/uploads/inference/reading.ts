@@ -1,5 +1,6 @@
 import {
   beginInference,
+  convertNextChunk,
   finishInference,
   type Inference,
   type InferenceState,
@@ -7,7 +8,6 @@ import {
   inferFromBlock,
   type LoadColumn,
   type LoadPlan,
-  nextChunk,
   planLoad,
 } from '../../../src/modules/uploads/inference/index.ts';
 
@@ -16,7 +16,7 @@ import { parseCopyText } from '../../formats/copy/parsing.ts';
 const encoder = new TextEncoder();
 
 /** Text as the bytes of a file. */
-export const bytesOf = (text: string): Uint8Array => encoder.encode(text);
+export const encodeFile = (text: string): Uint8Array => encoder.encode(text);
 
 /** Reads a file in blocks of at most `block` bytes, its state going through JSON between them as it does in a queue. */
 export function readFile(bytes: Uint8Array, fileName = 'arquivo.csv', block = 1 << 20): InferenceState {
@@ -30,21 +30,21 @@ export function readFile(bytes: Uint8Array, fileName = 'arquivo.csv', block = 1 
 
 export const inferBytes = (bytes: Uint8Array, block?: number): Inference =>
   finishInference([readFile(bytes, undefined, block)]);
-export const infer = (text: string, block?: number): Inference => inferBytes(bytesOf(text), block);
+export const inferText = (text: string, block?: number): Inference => inferBytes(encodeFile(text), block);
 
 /** Each column as `name:type`, the shortest way to say what a file became. */
-export const shape = ({ schema }: Inference): string =>
+export const formatColumns = ({ schema }: Inference): string =>
   schema.columns.map((column) => `${column.name}:${column.type}`).join(' ');
 
 /** The only column of a file with one, under a header that says nothing. */
-export function columnOf(values: string[], header = 'campo'): InferredColumn {
+export function inferColumn(values: string[], header = 'campo'): InferredColumn {
   const quoted = values.map((value) => `"${value.replaceAll('"', '""')}"`);
-  return infer(`chave,${header}\n${quoted.map((value, index) => `k${index}x,${value}`).join('\n')}\n`).schema
+  return inferText(`chave,${header}\n${quoted.map((value, index) => `k${index}x,${value}`).join('\n')}\n`).schema
     .columns[1] as InferredColumn;
 }
 
 /** The code and place of the error that reading a file ends in. */
-export function refusal(work: () => unknown) {
+export function readRefusal(work: () => unknown) {
   try {
     work();
   } catch (error) {
@@ -54,7 +54,7 @@ export function refusal(work: () => unknown) {
   return null;
 }
 
-/** The inferred columns as columns to load, with other types where given by name. */
+/** The inferred columns to load, with other types where given by name. */
 export function loadColumns({ schema }: Inference, types: Record<string, LoadColumn['type']> = {}): LoadColumn[] {
   return schema.columns.map((column, source) => ({
     name: column.name,
@@ -73,7 +73,7 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, block = 1 << 16): { 
   let wants = 1;
   for (let position = plan.start; position.offset < plan.end; ) {
     const end = position.offset + Math.max(block, wants);
-    const chunk = nextChunk(plan, position, bytes.subarray(position.offset, end), end >= bytes.length);
+    const chunk = convertNextChunk(plan, position, bytes.subarray(position.offset, end), end >= bytes.length);
     pieces.push(chunk.data.slice());
     rows += chunk.rows ?? 0;
     position = chunk.position;
@@ -86,7 +86,7 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, block = 1 << 16): { 
 }
 
 /** Every row of a file as it is loaded when all columns are text. */
-export function rowsOf(bytes: Uint8Array, block?: number): (string | null)[][] {
+export function readRows(bytes: Uint8Array, block?: number): (string | null)[][] {
   const inference = inferBytes(bytes, block);
   const texts = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
   const [file] = inference.files as [Inference['files'][number]];

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnList, column as tableColumn } from '../../../src/modules/managed-tables/table.ts';
-import { bytesOf, infer, inferBytes, refusal } from './reading.ts';
+import { encodeFile, inferBytes, inferText, readRefusal } from './reading.ts';
 
 /** A value of that text as it stands between quotes. */
-const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+const quoteText = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 describe('a long value in the result of an analysis', () => {
   test.each([
@@ -14,7 +14,7 @@ describe('a long value in the result of an analysis', () => {
     ['letters of two bytes', 'ção '],
   ])('is cut to its beginning, as it reads without quotes: %s', (_what, part) => {
     const value = part.repeat(4000);
-    const { columns, sample_rows } = infer(`k,v,w\n1,${quoted(value)},x\n2,y,z\n`).schema;
+    const { columns, sample_rows } = inferText(`k,v,w\n1,${quoteText(value)},x\n2,y,z\n`).schema;
     const { distinct_sample, counter_example } = columns[1]?.evidence ?? {};
     const shown = [distinct_sample?.[0], counter_example?.value, sample_rows[0]?.v] as string[];
     for (const text of shown) {
@@ -26,7 +26,7 @@ describe('a long value in the result of an analysis', () => {
   });
 
   test('has no … at its end when the whole value is shown', () => {
-    const { columns, sample_rows } = infer(`k,v\n1,${quoted('a"b')}\n2,y\n`).schema;
+    const { columns, sample_rows } = inferText(`k,v\n1,${quoteText('a"b')}\n2,y\n`).schema;
     expect(columns[1]?.evidence.distinct_sample).toEqual(['a"b', 'y']);
     expect(sample_rows[0]?.v).toBe('a"b');
   });
@@ -37,12 +37,12 @@ describe('a long value in the result of an analysis', () => {
         const more = wide ? Array.from({ length: 120 }, (_, index) => `,c${index}`).join('') : '';
         const value = `${'a'.repeat(offset)}${'😀'.repeat(3000)}`;
         const filler = wide ? ',1'.repeat(120) : '';
-        const { schema } = infer(`k,${value}${more}\n1,${quoted(value)}${filler}\n2,${value}${filler}\n`);
+        const { schema } = inferText(`k,${value}${more}\n1,${quoteText(value)}${filler}\n2,${value}${filler}\n`);
         expect(JSON.stringify(schema)).not.toMatch(/\\ud[89a-f]|�/);
       }),
       { numRuns: 50 },
     );
-    const problem = refusal(() => infer(`a,b\n1,2\n3,4,${'a😀'.repeat(300)}\n`));
+    const problem = readRefusal(() => inferText(`a,b\n1,2\n3,4,${'a😀'.repeat(300)}\n`));
     expect(String(problem?.message).isWellFormed()).toBe(true);
     expect(JSON.stringify(problem)).not.toMatch(/\\ud[89a-f]/);
   });
@@ -51,14 +51,14 @@ describe('a long value in the result of an analysis', () => {
     const number = `0.${'1'.repeat(900)}`;
     const wide = Array.from({ length: 990 }, (_, index) => `c${index}`);
     const row = wide.map(() => number).join(',');
-    const { columns, sample_rows } = infer(`${wide.join(',')}\n${row}\n`).schema;
+    const { columns, sample_rows } = inferText(`${wide.join(',')}\n${row}\n`).schema;
     expect(columns[5]?.type).toBe('decimal');
     expect(sample_rows[0]?.c5).toMatch(/^0\.1{50,}…$/);
   });
 });
 
 describe('the columns that an analysis proposes', () => {
-  const accepted = (text: string) => columnList(tableColumn).safeParse(infer(text).schema.columns);
+  const accepted = (text: string) => columnList(tableColumn).safeParse(inferText(text).schema.columns);
 
   test.each([
     ['255 characters', 'é'.repeat(255), 255],
@@ -66,16 +66,16 @@ describe('the columns that an analysis proposes', () => {
     ['3,000 characters', 'nome comprido '.repeat(220), 255],
     ['256 UTF-16 units, the last two of them an emoji', `${'a'.repeat(254)}😀`, 254],
   ])('can be confirmed with a header of %s', (_what, header, length) => {
-    const { columns } = infer(`k,${quoted(header)}\n1,x\n2,y\n`).schema;
+    const { columns } = inferText(`k,${quoteText(header)}\n1,x\n2,y\n`).schema;
     expect(columns[1]?.display_name).toBe(header.trim().slice(0, length));
-    expect(accepted(`k,${quoted(header)}\n1,x\n2,y\n`).success).toBe(true);
+    expect(accepted(`k,${quoteText(header)}\n1,x\n2,y\n`).success).toBe(true);
   });
 
   test('can be confirmed with many long headers', () => {
     const header = Array.from({ length: 1000 }, (_, index) => `${index} ${'título longo '.repeat(40)}`);
     const text = `${header.join(',')}\n${header.map(() => 'x').join(',')}\n${header.map(() => 1).join(',')}\n`;
     expect(accepted(text).success).toBe(true);
-    expect(infer(text).schema.columns[999]?.display_name).toBe(`999 ${'título longo '.repeat(40)}`.slice(0, 255));
+    expect(inferText(text).schema.columns[999]?.display_name).toBe(`999 ${'título longo '.repeat(40)}`.slice(0, 255));
   });
 
   test('can be confirmed whatever text the header has', () => {
@@ -83,10 +83,10 @@ describe('the columns that an analysis proposes', () => {
       fc.property(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { minLength: 1, maxLength: 5 }),
         (cells) => {
-          const bytes = bytesOf(
-            `${cells.map((cell) => quoted(cell.replaceAll('\0', ''))).join(',')}\n${cells.map(() => 1).join(',')}\n`,
+          const bytes = encodeFile(
+            `${cells.map((cell) => quoteText(cell.replaceAll('\0', ''))).join(',')}\n${cells.map(() => 1).join(',')}\n`,
           );
-          if (refusal(() => inferBytes(bytes)) !== null) return;
+          if (readRefusal(() => inferBytes(bytes)) !== null) return;
           expect(columnList(tableColumn).safeParse(inferBytes(bytes).schema.columns).error).toBeUndefined();
         },
       ),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { columnOf, infer, shape } from './reading.ts';
+import { formatColumns, inferColumn, inferText } from './reading.ts';
 
 /** Values that are of no type but text. */
 const TEXTS = [
@@ -122,12 +122,12 @@ const CASES: [values: string[], type: string, format: string][] = [
 
 describe('the inferred type of a CSV column', () => {
   test.each(TEXTS)('for "%s" alone is text', (value) => {
-    const column = columnOf([value]);
+    const column = inferColumn([value]);
     expect([column.type, column.evidence.format]).toEqual(['text', 'text']);
   });
 
   test.each(CASES)('for %j is %s in the notation %s', (values, type, format) => {
-    const column = columnOf(values);
+    const column = inferColumn(values);
     expect([column.type, column.evidence.format]).toEqual([type, format]);
   });
 
@@ -144,24 +144,24 @@ describe('the inferred type of a CSV column', () => {
     ['activeusers', 'integer'],
     ['count', 'integer'],
   ])('for 0 and 1 under the header %s is %s', (header, type) => {
-    expect(columnOf(['0', '1', '1'], header).type).toBe(type);
-    expect(columnOf(['0', '1', '2'], header).type).toBe('integer');
+    expect(inferColumn(['0', '1', '1'], header).type).toBe(type);
+    expect(inferColumn(['0', '1', '2'], header).type).toBe('integer');
   });
 
   test('is decimal for 1,234 where semicolons separate the fields', () => {
-    const { schema } = infer('nome;valor\nana;1,234\nbia;5,678\n');
+    const { schema } = inferText('nome;valor\nana;1,234\nbia;5,678\n');
     expect(schema.columns[1]?.evidence.format).toBe('1234,56');
     expect(schema.sample_rows[0]?.valor).toBe(1.234);
   });
 
   test('does not depend on Unicode spaces around a value', () => {
-    expect(columnOf(['\u00a012', '13\u00a0']).type).toBe('integer');
+    expect(inferColumn(['\u00a012', '13\u00a0']).type).toBe('integer');
   });
 
   test('is changed by one late value, which is reported with its line', () => {
     const rows = Array.from({ length: 5000 }, (_, index) => `${index},x`);
     rows[4321] = 'n/d,x';
-    const { columns } = infer(`n,t\n${rows.join('\n')}\n`).schema;
+    const { columns } = inferText(`n,t\n${rows.join('\n')}\n`).schema;
     expect(columns[0]?.type).toBe('text');
     expect(columns[0]?.evidence.counter_example).toEqual({ value: 'n/d', line: 4323 });
   });
@@ -175,11 +175,11 @@ describe('the inferred type of a CSV column', () => {
     [['s', 's'], { value: 's', line: 2 }],
     [['', ''], null],
   ])('is reported with the counter-example of %j', (values, expected) => {
-    expect(columnOf(values).evidence.counter_example).toEqual(expected);
+    expect(inferColumn(values).evidence.counter_example).toEqual(expected);
   });
 
   test('is reported with the number of nulls, which spaces alone are except in a text column', () => {
-    const { columns } = infer('a,b,c\n1,x,\n ,  ,w\n"",v,w\n4,y,\n5,z,\n').schema;
+    const { columns } = inferText('a,b,c\n1,x,\n ,  ,w\n"",v,w\n4,y,\n5,z,\n').schema;
     expect(columns.map(({ type, nullable, evidence }) => [type, nullable, evidence.nulls])).toEqual([
       ['integer', true, 2],
       ['text', true, 0],
@@ -189,13 +189,13 @@ describe('the inferred type of a CSV column', () => {
 
   test('is reported with ten distinct values', () => {
     const values = Array.from({ length: 300 }, (_, index) => String(index % 50));
-    expect(columnOf(values).evidence.distinct_sample).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    expect(inferColumn(values).evidence.distinct_sample).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
   });
 
   test('can be any of all types in one file', () => {
     const text = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,x\n,,,,,y\n';
-    const inference = infer(text);
-    expect(shape(inference)).toBe('i:integer d:decimal b:boolean dt:date ts:datetime t:text');
+    const inference = inferText(text);
+    expect(formatColumns(inference)).toBe('i:integer d:decimal b:boolean dt:date ts:datetime t:text');
     expect(inference.schema.sample_rows).toEqual([
       { i: 1, d: 1.5, b: true, dt: '2024-01-31', ts: '2024-01-31T10:00:00.000Z', t: 'x' },
       { i: null, d: null, b: null, dt: null, ts: null, t: 'y' },
@@ -204,7 +204,7 @@ describe('the inferred type of a CSV column', () => {
   });
 
   test('is reported with sample rows that keep every digit of numbers', () => {
-    const { sample_rows } = infer('k,i,d\nx,9007199254740993,0.1\ny,5,0.12345678901234567891\n').schema;
+    const { sample_rows } = inferText('k,i,d\nx,9007199254740993,0.1\ny,5,0.12345678901234567891\n').schema;
     expect(sample_rows).toEqual([
       { k: 'x', i: '9007199254740993', d: 0.1 },
       { k: 'y', i: 5, d: '0.12345678901234567891' },

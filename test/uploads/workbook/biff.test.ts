@@ -1,8 +1,15 @@
 import { type BookType, CFB, utils, type WorkSheet, write } from '@e965/xlsx';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { convertOld, oldProblemWith, oldText } from './converting.ts';
-import { aBookOfRecords, four, number, numbers, recordOf, two } from './records.ts';
+import { convertOldToText, convertOldWorkbook, findOldProblem } from './converting.ts';
+import {
+  makeNumberRecord,
+  makeNumbersRecord,
+  makeRecord,
+  makeWorkbookOfRecords,
+  toFourBytes,
+  toTwoBytes,
+} from './records.ts';
 
 const ROWS = [
   ['Nome', 'Dia', 'Pago', 'Valor'],
@@ -11,7 +18,7 @@ const ROWS = [
 ];
 const TEXT = '"Nome","Dia","Pago","Valor"\n"Ana, ""a primeira""",2024-01-31,true,0.3\n"Bia",,false,12345678901\n';
 
-const sheetOf = (rows: unknown[][]): WorkSheet => utils.aoa_to_sheet(rows, { UTC: true, sheetStubs: false });
+const toSheet = (rows: unknown[][]): WorkSheet => utils.aoa_to_sheet(rows, { UTC: true, sheetStubs: false });
 
 interface Parts {
   edition?: string;
@@ -20,7 +27,10 @@ interface Parts {
 }
 
 /** A workbook as another program writes it. */
-function anOldBook(sheets: Record<string, WorkSheet>, { edition = 'biff8', hidden, date1904 }: Parts = {}): Uint8Array {
+function makeOldWorkbook(
+  sheets: Record<string, WorkSheet>,
+  { edition = 'biff8', hidden, date1904 }: Parts = {},
+): Uint8Array {
   const book = utils.book_new();
   for (const [name, sheet] of Object.entries(sheets)) utils.book_append_sheet(book, sheet, name);
   book.Workbook = {
@@ -31,7 +41,7 @@ function anOldBook(sheets: Record<string, WorkSheet>, { edition = 'biff8', hidde
 }
 
 /** The records of a workbook, changed. */
-function withRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8Array): Uint8Array {
+function changeRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8Array): Uint8Array {
   const container = CFB.read(book, { type: 'array' });
   const stream = CFB.find(container, '/Workbook');
   if (!stream) throw new Error('a workbook has a stream of records');
@@ -44,8 +54,8 @@ function withRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8Arr
 }
 
 /** The records of texts that cells share, with formatting behind each, cut after at most so many bytes. */
-function sharedTexts(texts: string[], room: number): number[][] {
-  const records: number[][] = [[...four(texts.length), ...four(texts.length)]];
+function makeSharedTexts(texts: string[], room: number): number[][] {
+  const records: number[][] = [[...toFourBytes(texts.length), ...toFourBytes(texts.length)]];
   let record = records[0] as number[];
   const next = (...first: number[]) => {
     record = first;
@@ -54,24 +64,24 @@ function sharedTexts(texts: string[], room: number): number[][] {
   for (const [index, text] of texts.entries()) {
     const wide = /[^\0-\xff]/.test(text) || index % 2 === 1 ? 1 : 0;
     if (record.length + 5 > room) next();
-    record.push(...two(text.length), 8 | wide, ...two(1));
+    record.push(...toTwoBytes(text.length), 8 | wide, ...toTwoBytes(1));
     for (let at = 0; at < text.length; at++) {
       if (record.length + 1 + wide > room) next(wide);
-      record.push(...(wide ? two(text.charCodeAt(at)) : [text.charCodeAt(at)]));
+      record.push(...(wide ? toTwoBytes(text.charCodeAt(at)) : [text.charCodeAt(at)]));
     }
     for (const byte of [1, 0, 2, 0]) {
       if (record.length + 1 > room) next();
       record.push(byte);
     }
   }
-  return records.map((content, index) => recordOf(index === 0 ? 0xfc : 0x3c, ...content));
+  return records.map((content, index) => makeRecord(index === 0 ? 0xfc : 0x3c, ...content));
 }
 
 describe('a BIFF workbook', () => {
   it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])(
     'of the edition %s is converted to one CSV line per row',
     async (edition) => {
-      expect(await oldText(anOldBook({ Dados: sheetOf(ROWS) }, { edition }))).toBe(TEXT);
+      expect(await convertOldToText(makeOldWorkbook({ Dados: toSheet(ROWS) }, { edition }))).toBe(TEXT);
     },
   );
 
@@ -80,19 +90,23 @@ describe('a BIFF workbook', () => {
     ['biff5', 'Dados'],
     ['biff4', null],
   ])('of the edition %s is read from the sheet that holds a table, whose name is %s', async (edition, name) => {
-    const cover = sheetOf([['Leia-me'], ['Vendas']]);
+    const cover = toSheet([['Leia-me'], ['Vendas']]);
     const all: Record<string, WorkSheet> = edition === 'biff4' ? {} : { Capa: cover };
-    const { text, sheet } = await convertOld(anOldBook({ ...all, [name ?? 'x']: sheetOf(ROWS) }, { edition }));
+    const { text, sheet } = await convertOldWorkbook(
+      makeOldWorkbook({ ...all, [name ?? 'x']: toSheet(ROWS) }, { edition }),
+    );
     expect(text).toBe(TEXT);
     expect(sheet).toMatchObject({ name, width: 4 });
-    const hidden = await convertOld(anOldBook({ Ação: sheetOf(ROWS), Capa: cover }, { edition, hidden: 'Ação' }));
+    const hidden = await convertOldWorkbook(
+      makeOldWorkbook({ Ação: toSheet(ROWS), Capa: cover }, { edition, hidden: 'Ação' }),
+    );
     if (name) expect(hidden.sheet.name).toBe('Capa');
   });
 
   it('is read from its first sheet with a value, and from hidden sheets last', async () => {
-    const sheets = { Segredo: sheetOf([['x']]), Vazia: sheetOf([]), Dados: sheetOf(ROWS) };
-    expect(await oldText(anOldBook(sheets, { hidden: 'Segredo' }))).toBe(TEXT);
-    expect(await oldProblemWith(anOldBook({ Vazia: sheetOf([]) }))).toBe('NO_ROWS');
+    const sheets = { Segredo: toSheet([['x']]), Vazia: toSheet([]), Dados: toSheet(ROWS) };
+    expect(await convertOldToText(makeOldWorkbook(sheets, { hidden: 'Segredo' }))).toBe(TEXT);
+    expect(await findOldProblem(makeOldWorkbook({ Vazia: toSheet([]) }))).toBe('NO_ROWS');
   });
 
   it('is converted to the values that a person sees of formats, formulas and dates from 1904, and nothing for errors', async () => {
@@ -106,7 +120,7 @@ describe('a BIFF workbook', () => {
       G2: { t: 'b', v: true, f: 'TRUE()' },
       C3: { t: 'n', v: 1.25 },
     };
-    expect(await oldText(anOldBook({ S: sheet }, { date1904: true }))).toBe(
+    expect(await convertOldToText(makeOldWorkbook({ S: sheet }, { date1904: true }))).toBe(
       '\n"01310-100",3,"são",,2024-01-31T12:00:00,true\n,1.25,,,,\n',
     );
   });
@@ -122,37 +136,48 @@ describe('a BIFF workbook', () => {
     );
     await fc.assert(
       fc.asyncProperty(words, fc.integer({ min: 8, max: 300 }), async (texts, room) => {
-        const cells = texts.map((_, row) => recordOf(0xfd, ...two(row), 0, 0, 0, 0, ...four(row)));
-        const text = await oldText(aBookOfRecords(cells, sharedTexts(texts, room)));
+        const cells = texts.map((_, row) => makeRecord(0xfd, ...toTwoBytes(row), 0, 0, 0, 0, ...toFourBytes(row)));
+        const text = await convertOldToText(makeWorkbookOfRecords(cells, makeSharedTexts(texts, room)));
         expect(text).toBe(texts.map((word) => `"${word}"\n`).join(''));
       }),
     );
   });
 
   it('has merged cells repeated in the rows below, and columns named by merged headers', async () => {
-    const sheet = sheetOf([
+    const sheet = toSheet([
       ['Região', 'Telefone', null, 'Total'],
       ['Norte', 1, 2, 3],
       [null, 4, 5, 6],
       ['Sul', 7, 8, 9],
     ]);
     sheet['!merges'] = ['A2:A3', 'B1:C1'].map((range) => utils.decode_range(range));
-    expect(await oldText(anOldBook({ S: sheet }))).toBe(
+    expect(await convertOldToText(makeOldWorkbook({ S: sheet }))).toBe(
       '"Região","Telefone","Telefone 2","Total"\n"Norte",1,2,3\n"Norte",4,5,6\n"Sul",7,8,9\n',
     );
   });
 
   it('may have its cells in any order, and embedded charts', async () => {
-    const chart = [recordOf(0x809, ...two(0x600), ...two(32)), number(0, 0, 99), recordOf(0x0a)];
-    const cells = [number(1, 1, 4), number(0, 1, 2), ...chart, number(1, 0, 3), number(0, 0, 0), number(0, 0, 1)];
-    expect(await oldText(aBookOfRecords(cells))).toBe('1,2\n3,4\n');
+    const chart = [
+      makeRecord(0x809, ...toTwoBytes(0x600), ...toTwoBytes(32)),
+      makeNumberRecord(0, 0, 99),
+      makeRecord(0x0a),
+    ];
+    const cells = [
+      makeNumberRecord(1, 1, 4),
+      makeNumberRecord(0, 1, 2),
+      ...chart,
+      makeNumberRecord(1, 0, 3),
+      makeNumberRecord(0, 0, 0),
+      makeNumberRecord(0, 0, 1),
+    ];
+    expect(await convertOldToText(makeWorkbookOfRecords(cells))).toBe('1,2\n3,4\n');
   });
 
   it('has memory reserved for its cells if they must be sorted, and only then', async () => {
     const reserved: number[] = [];
     const bytesFor = async (rows: number[]) => {
-      const book = aBookOfRecords(rows.map((row) => numbers(row, [1, 2])));
-      await oldText(book, undefined, async (bytes) => void reserved.push(bytes));
+      const book = makeWorkbookOfRecords(rows.map((row) => makeNumbersRecord(row, [1, 2])));
+      await convertOldToText(book, undefined, async (bytes) => void reserved.push(bytes));
       return book.length;
     };
     await bytesFor([0, 1]);
@@ -178,7 +203,7 @@ describe('a BIFF workbook', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(value, { maxLength: 6 }), { maxLength: 30 }), async (rows) => {
         const all = [['x'], ...rows];
-        const lines = (await oldText(anOldBook({ S: sheetOf(all) }))).split('\n');
+        const lines = (await convertOldToText(makeOldWorkbook({ S: toSheet(all) }))).split('\n');
         const trimmed = (line: string) => line.replace(/,+$/, '');
         const expected = all.map((row) => trimmed(row.map(written).join(','))).join('\n');
         // Lines within texts are cut like all others, on both sides.
@@ -191,37 +216,37 @@ describe('a BIFF workbook', () => {
 
 describe('a BIFF workbook that cannot be read', () => {
   it('is reported as unreadable wherever it is cut off, and never breaks the reader where it is damaged', async () => {
-    const book = anOldBook({ S: sheetOf(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
+    const book = makeOldWorkbook({ S: toSheet(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
     const known = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
-    const whole = await oldText(book);
+    const whole = await convertOldToText(book);
     for (let at = 0; at < book.length; at += 173) {
       const cut = book.slice(0, at);
-      const problem = await oldProblemWith(cut);
+      const problem = await findOldProblem(cut);
       // The part that is cut off may be one that nobody reads.
-      if (problem === undefined) expect(await oldText(cut)).toBe(whole);
+      if (problem === undefined) expect(await convertOldToText(cut)).toBe(whole);
       else expect(problem).toBe('WORKBOOK_UNREADABLE');
       const changed = book.slice();
       changed[at] = (changed[at] as number) ^ 0xff;
-      expect(known).toContain(await oldProblemWith(changed));
+      expect(known).toContain(await findOldProblem(changed));
     }
   });
 
   it('is reported as encrypted when it is', async () => {
-    const password = recordOf(0x2f, ...new Array(54).fill(1));
-    const book = withRecords(anOldBook({ S: sheetOf(ROWS) }), (records) => {
+    const password = makeRecord(0x2f, ...new Array(54).fill(1));
+    const book = changeRecords(makeOldWorkbook({ S: toSheet(ROWS) }), (records) => {
       const first = 4 + (records[2] as number) + 256 * (records[3] as number);
       return new Uint8Array([...records.subarray(0, first), ...password, ...records.subarray(first)]);
     });
-    expect(await oldProblemWith(book)).toBe('WORKBOOK_ENCRYPTED');
+    expect(await findOldProblem(book)).toBe('WORKBOOK_ENCRYPTED');
   });
 
   it('is reported as unreadable when its chain of sectors leads nowhere or in a circle', async () => {
-    const book = anOldBook({ S: sheetOf(ROWS) });
+    const book = makeOldWorkbook({ S: toSheet(ROWS) });
     const fat = (new DataView(book.buffer).getUint32(76, true) + 1) * 512;
     for (const next of [0, 1, 2, 3, 4, 5, 100_000]) {
       const changed = book.slice();
       for (let at = fat; at < fat + 512; at += 4) new DataView(changed.buffer).setUint32(at, next, true);
-      expect(await oldProblemWith(changed)).toBe('WORKBOOK_UNREADABLE');
+      expect(await findOldProblem(changed)).toBe('WORKBOOK_UNREADABLE');
     }
   });
 });

@@ -10,7 +10,7 @@ import { beginConversion, continueConversion, convertBiffWorkbook } from '../../
 import { readSegments } from '../../../src/platform/segments.ts';
 
 /** Objects of R2, kept in memory, and the bytes that were put there. */
-function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
+function createMemoryBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   const objects = new Map<string, Uint8Array>();
   const bucket = {
     put: async (key: string, bytes: Uint8Array) => {
@@ -32,8 +32,12 @@ interface Text {
 }
 
 /** What a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
-export async function convert(book: Uint8Array, budget = 1 << 20, onPut?: (bytes: number) => void): Promise<Text> {
-  const bucket = aBucket(onPut);
+export async function convertWorkbook(
+  book: Uint8Array,
+  budget = 1 << 20,
+  onPut?: (bytes: number) => void,
+): Promise<Text> {
+  const bucket = createMemoryBucket(onPut);
   let keys = 0;
   const around = {
     bucket,
@@ -54,10 +58,11 @@ export async function convert(book: Uint8Array, budget = 1 << 20, onPut?: (bytes
 }
 
 /** The text that a workbook becomes. */
-export const textOf = async (...book: Parameters<typeof convert>): Promise<string> => (await convert(...book)).text;
+export const convertToText = async (...book: Parameters<typeof convertWorkbook>): Promise<string> =>
+  (await convertWorkbook(...book)).text;
 
 /** Keeps the text of a sheet in memory. */
-export function inMemory(onPut: (bytes: number) => void = () => {}): SheetOutput<string> {
+export function createMemorySheet(onPut: (bytes: number) => void = () => {}): SheetOutput<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   return {
     write: async (text) => {
@@ -69,7 +74,7 @@ export function inMemory(onPut: (bytes: number) => void = () => {}): SheetOutput
 }
 
 /** What a workbook of Excel 2 to 2003 becomes. */
-export const convertOld = (
+export const convertOldWorkbook = (
   book: Uint8Array,
   onPut?: (bytes: number) => void,
   reserve = async (_bytes: number) => {},
@@ -77,18 +82,19 @@ export const convertOld = (
   convertBiffWorkbook('livro.xls', {
     size: book.length,
     read: openZip(book).read,
-    begin: () => inMemory(onPut),
+    begin: () => createMemorySheet(onPut),
     reserve,
   });
 
-export const oldText = async (...book: Parameters<typeof convertOld>): Promise<string> =>
-  (await convertOld(...book)).text;
+export const convertOldToText = async (...book: Parameters<typeof convertOldWorkbook>): Promise<string> =>
+  (await convertOldWorkbook(...book)).text;
 
 /** The code of the problem that a workbook has. */
-export const problemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(textOf(book));
-export const oldProblemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(oldText(book));
+export const findProblem = (book: Uint8Array): Promise<string | undefined> => readProblemCode(convertToText(book));
+export const findOldProblem = (book: Uint8Array): Promise<string | undefined> =>
+  readProblemCode(convertOldToText(book));
 
-export const codeOf = (conversion: Promise<string>): Promise<string | undefined> =>
+export const readProblemCode = (conversion: Promise<string>): Promise<string | undefined> =>
   conversion.then(
     () => undefined,
     (error) => (error as { error?: { code: string } }).error?.code ?? String(error),
@@ -102,5 +108,5 @@ export function inferSheet({ text, sheet }: Text): Inference {
   return finishInference([state]);
 }
 
-export const shape = ({ schema }: Inference): string =>
+export const formatColumns = ({ schema }: Inference): string =>
   schema.columns.map(({ name, type }) => `${name}:${type}`).join(' ');

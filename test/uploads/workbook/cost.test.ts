@@ -2,8 +2,14 @@ import { Session } from 'node:inspector/promises';
 import fc from 'fast-check';
 import { strFromU8, strToU8, type Zippable, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bookFiles } from '../workbooks.ts';
-import { aBookOfRecords, merged, number, oneSharedText, shared } from './records.ts';
+import { makeWorkbookFiles } from '../workbooks.ts';
+import {
+  makeMergeRecord,
+  makeNumberRecord,
+  makeSharedText,
+  makeSharedTextRecord,
+  makeWorkbookOfRecords,
+} from './records.ts';
 
 /** Counts which blocks of code are run how often: work that does not depend on the machine. */
 const session = new Session();
@@ -23,7 +29,7 @@ afterAll(async () => {
 });
 
 /** Blocks of the readers that were run since it was last asked. */
-async function worked(): Promise<number> {
+async function countBlocks(): Promise<number> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
     .filter(({ url }) => /src\/(?:formats|modules\/uploads)\//.test(url))
@@ -36,22 +42,25 @@ const BLOCKS_A_BYTE = 20;
 const BLOCKS_BESIDE = 1_000_000;
 
 /** Bytes that a conversion writes, and blocks that are run for it. */
-async function costOf(convert: (count: (bytes: number) => void) => Promise<string>) {
+async function measureCost(convert: (count: (bytes: number) => void) => Promise<string>) {
   let put = 0;
-  await worked();
-  const code = await converting.codeOf(
+  await countBlocks();
+  const code = await converting.readProblemCode(
     convert((bytes) => {
       put += bytes;
     }),
   );
-  return { put, blocks: await worked(), code };
+  return { put, blocks: await countBlocks(), code };
 }
 
-const costOfBook = (book: Uint8Array) => costOf((count) => converting.textOf(book, 32 * 1024 * 1024, count));
-const costOfOldBook = (book: Uint8Array) => costOf((count) => converting.oldText(book, count));
+const measureWorkbook = (book: Uint8Array) =>
+  measureCost((count) => converting.convertToText(book, 32 * 1024 * 1024, count));
+const measureOldWorkbook = (book: Uint8Array) => measureCost((count) => converting.convertOldToText(book, count));
 
-const letters = (column: number): string =>
-  column < 26 ? String.fromCharCode(65 + column) : letters(Math.floor(column / 26) - 1) + letters(column % 26);
+const toColumnLetters = (column: number): string =>
+  column < 26
+    ? String.fromCharCode(65 + column)
+    : toColumnLetters(Math.floor(column / 26) - 1) + toColumnLetters(column % 26);
 
 const column = fc.oneof(fc.nat(5), fc.nat(16_383), fc.constant(16_383));
 const row = fc.oneof(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 1_048_576 }));
@@ -63,11 +72,11 @@ const merges = fc.oneof(
   fc.integer({ min: 1, max: 40 }).map((count) => Array.from({ length: count }, () => 'A1:XFD1')),
   fc
     .integer({ min: 1, max: 400 })
-    .map((count) => Array.from({ length: count }, (_, n) => `${letters(n)}2:${letters(n)}1048576`)),
+    .map((count) => Array.from({ length: count }, (_, n) => `${toColumnLetters(n)}2:${toColumnLetters(n)}1048576`)),
   fc.array(
     fc.tuple(span(column), span(row)).map(([[a, b], [c, d]]) => {
       const [left, right, top, bottom] = [Math.min(a, b), Math.max(a, b), Math.min(c, d), Math.max(c, d)];
-      return `${letters(left)}${top}:${letters(right)}${bottom}`;
+      return `${toColumnLetters(left)}${top}:${toColumnLetters(right)}${bottom}`;
     }),
   ),
 );
@@ -92,17 +101,17 @@ const rows = fc
     return Array.from({ length: times }, (_, n) => {
       const row = 1 + n * (1 + gap);
       const inside = places.map(
-        ([place, [attributes, value]]) => `<c r="${letters(place)}${row}"${attributes}>${value}</c>`,
+        ([place, [attributes, value]]) => `<c r="${toColumnLetters(place)}${row}"${attributes}>${value}</c>`,
       );
       return `<row r="${row}">${inside.join('')}</row>`;
     }).join('');
   });
 
 /** A workbook that lists its only sheet many times, with a shared text so long. */
-function aBookOf(body: string, refs: string[], sheets: number, length: number): Zippable {
+function makeWorkbook(body: string, refs: string[], sheets: number, length: number): Zippable {
   const merged = `<mergeCells>${refs.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
   const sheet = `<worksheet><sheetData>${body}</sheetData>${merged}</worksheet>`;
-  const files = bookFiles({
+  const files = makeWorkbookFiles({
     sheets: [{ rows: [] }],
     strings: [`<t>${'y'.repeat(length)}</t>`],
     files: { 'xl/worksheets/sheet1.xml': sheet },
@@ -116,10 +125,10 @@ describe('the cost of reading a workbook', () => {
     const book = fc.tuple(rows, merges, fc.integer({ min: 1, max: 100 }), fc.constantFrom(3, 30_000));
     await fc.assert(
       fc.asyncProperty(book, async (parts) => {
-        const files = aBookOf(...parts);
+        const files = makeWorkbook(...parts);
         const packed = zipSync(files);
         const unpacked = Object.values(files).reduce((sum, file) => sum + (file as Uint8Array).length, 0);
-        const { put, blocks } = await costOfBook(packed);
+        const { put, blocks } = await measureWorkbook(packed);
         expect(put).toBeLessThanOrEqual(
           limits.computeMaxXmlBytes(packed.length) + limits.computeMaxTextBytes(packed.length),
         );
@@ -137,13 +146,13 @@ describe('the cost of reading a workbook', () => {
     const body = Array.from({ length: 100 }, (_, n) => `<row r="${n + 1}"><c><v>1</v></c><c><v>2</v></c></row>`).join(
       '',
     );
-    const files = aBookOf(
+    const files = makeWorkbook(
       body,
       Array.from({ length: 300 }, (_, n) => refOf(n)),
       1,
       3,
     );
-    const { blocks } = await costOfBook(zipSync(files));
+    const { blocks } = await measureWorkbook(zipSync(files));
     expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE);
   });
 });
@@ -167,10 +176,10 @@ describe('the cost of reading a BIFF workbook', () => {
     await fc.assert(
       fc.asyncProperty(book, async ([cells, places, length]) => {
         const records = cells.map(({ row, column, isText }) =>
-          isText ? shared(row, column, 0) : number(row, column, 7),
+          isText ? makeSharedTextRecord(row, column, 0) : makeNumberRecord(row, column, 7),
         );
-        const bytes = aBookOfRecords([...records, ...merged(places)], oneSharedText(length));
-        const { put, blocks } = await costOfOldBook(bytes);
+        const bytes = makeWorkbookOfRecords([...records, ...makeMergeRecord(places)], makeSharedText(length));
+        const { put, blocks } = await measureOldWorkbook(bytes);
         expect(put).toBeLessThanOrEqual(limits.computeMaxTextBytes(bytes.length));
         expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + bytes.length));
       }),
@@ -179,9 +188,9 @@ describe('the cost of reading a BIFF workbook', () => {
   });
 
   it('is limited by a refusal where few bytes make much text', async () => {
-    const cells = Array.from({ length: 3_000 }, (_, row) => shared(row, 0, 0));
-    const bytes = aBookOfRecords(cells, oneSharedText(30_000));
-    const { put, code } = await costOfOldBook(bytes);
+    const cells = Array.from({ length: 3_000 }, (_, row) => makeSharedTextRecord(row, 0, 0));
+    const bytes = makeWorkbookOfRecords(cells, makeSharedText(30_000));
+    const { put, code } = await measureOldWorkbook(bytes);
     expect(code).toBe('WORKBOOK_TOO_LARGE');
     expect(put).toBeLessThanOrEqual(limits.computeMaxTextBytes(bytes.length));
   });

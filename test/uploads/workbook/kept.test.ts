@@ -4,8 +4,8 @@ import { type Inference, InferenceError, planLoad } from '../../../src/modules/u
 import { JobProblem } from '../../../src/modules/uploads/problems.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { copyData, loadColumns } from '../inference/reading.ts';
-import { aBook, type Cell, type SheetParts } from '../workbooks.ts';
-import { convert, inferSheet } from './converting.ts';
+import { type Cell, makeWorkbook, type SheetParts } from '../workbooks.ts';
+import { convertWorkbook, inferSheet } from './converting.ts';
 
 /** Merged cells: rows and columns from 0, both ends included. */
 interface Area {
@@ -23,10 +23,11 @@ interface Generated {
 }
 
 const letters = 'ABCDEFGHIJ';
-const referenceOf = ({ top, bottom, left, right }: Area) => `${letters[left]}${top + 1}:${letters[right]}${bottom + 1}`;
+const formatReference = ({ top, bottom, left, right }: Area) =>
+  `${letters[left]}${top + 1}:${letters[right]}${bottom + 1}`;
 
 /** No value occurs twice, so that each tells where it comes from. */
-const aCell = (kind: number, place: number): Cell => {
+const makeCell = (kind: number, place: number): Cell => {
   switch (kind) {
     case 0:
     case 1:
@@ -98,7 +99,7 @@ const sheet: fc.Arbitrary<Generated> = fc
     const start = rows.length;
     for (const [index, cells] of body.entries()) {
       if (gaps.includes(index)) line([]);
-      line(cells.slice(0, width).map((kind, column) => aCell(kind ?? (kinds[column] as number), ++place)));
+      line(cells.slice(0, width).map((kind, column) => makeCell(kind ?? (kinds[column] as number), ++place)));
     }
     for (const [row, column, down, across] of areas) {
       const top = start + row;
@@ -125,7 +126,7 @@ const formatCell = (cell: Cell | undefined): string => {
 };
 
 /** The values of all rows as they are loaded, each as its text. */
-function loadedRows(inference: Inference, text: string): (string | null)[][] {
+function readLoadedRows(inference: Inference, text: string): (string | null)[][] {
   const [file] = inference.files as [Inference['files'][number]];
   const types = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
   const plan = planLoad({ ...file, plain: false }, loadColumns(inference, types));
@@ -155,7 +156,7 @@ function expectAllKept({ rows, merges, body }: Generated, inference: Inference, 
       for (const [column, cell] of cells.entries()) if (cell !== '') expect(columns[column]?.display_name).toBe(cell);
     }
   }
-  expect(loadedRows(inference, text).map((row) => row.map((value) => value ?? ''))).toEqual(expected);
+  expect(readLoadedRows(inference, text).map((row) => row.map((value) => value ?? ''))).toEqual(expected);
 }
 
 describe('a sheet of a workbook, however its cells are merged', () => {
@@ -166,12 +167,12 @@ describe('a sheet of a workbook, however its cells are merged', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isInParts) => {
         const parts = sheets.map(
-          ({ rows, merges }, n): SheetParts => ({ name: `P${n}`, rows, merges: merges.map(referenceOf) }),
+          ({ rows, merges }, n): SheetParts => ({ name: `P${n}`, rows, merges: merges.map(formatReference) }),
         );
-        let converted: Awaited<ReturnType<typeof convert>>;
+        let converted: Awaited<ReturnType<typeof convertWorkbook>>;
         let inference: Inference;
         try {
-          converted = await convert(aBook({ sheets: parts, formats: [14] }), isInParts ? 64 : undefined);
+          converted = await convertWorkbook(makeWorkbook({ sheets: parts, formats: [14] }), isInParts ? 64 : undefined);
           inference = inferSheet(converted);
         } catch (error) {
           expect(error instanceof JobProblem || error instanceof InferenceError).toBe(true);

@@ -3,13 +3,15 @@ import { expect, it } from 'vitest';
 import { type InferredColumn, planLoad } from '../../../src/modules/uploads/inference/index.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { copyData, loadColumns } from '../inference/reading.ts';
-import { aSheet, type Cell } from '../workbooks.ts';
-import { convert, inferSheet } from './converting.ts';
+import { type Cell, makeSheetWorkbook } from '../workbooks.ts';
+import { convertWorkbook, inferSheet } from './converting.ts';
 
 /** A sheet whose only data column, `valor`, has these cells, as it is analysed. */
-async function analysed(cells: Cell[]) {
-  const sheet = aSheet([['n', 'valor'], ...cells.map((cell, n): Cell[] => [n, cell])], { formats: [14, 22] });
-  const converted = await convert(sheet);
+async function analyseCells(cells: Cell[]) {
+  const sheet = makeSheetWorkbook([['n', 'valor'], ...cells.map((cell, n): Cell[] => [n, cell])], {
+    formats: [14, 22],
+  });
+  const converted = await convertWorkbook(sheet);
   const inference = inferSheet(converted);
   const [file] = inference.files as [(typeof inference.files)[number]];
   const { type, evidence } = inference.schema.columns[1] as InferredColumn;
@@ -17,13 +19,13 @@ async function analysed(cells: Cell[]) {
   const loaded = (types: Record<string, 'decimal' | 'text'> = {}, isConverted = false) => {
     const plan = planLoad(isConverted ? { ...file, plain: false } : file, loadColumns(inference, types));
     const { text } = copyData(plan, new TextEncoder().encode(converted.text));
-    return plan.mode === 'raw' ? secondFields(text) : parseCopyText(text).map(([, value = null]) => value);
+    return plan.mode === 'raw' ? listSecondFields(text) : parseCopyText(text).map(([, value = null]) => value);
   };
   return { type, nulls: evidence.nulls, loaded };
 }
 
 /** The second fields of CSV lines that have two. */
-const secondFields = (csv: string): (string | null)[] =>
+const listSecondFields = (csv: string): (string | null)[] =>
   csv
     .split('\n')
     .slice(0, -1)
@@ -32,7 +34,7 @@ const secondFields = (csv: string): (string | null)[] =>
 
 it('a number cell of a workbook is read with a decimal point, even if text cells beside it use a comma', async () => {
   const cells = [{ t: 'str', v: '1.234,56' }, 1.234, 1000, { t: 'str', v: '2.000' }];
-  const { loaded } = await analysed(cells);
+  const { loaded } = await analyseCells(cells);
   expect(loaded({ valor: 'decimal' })).toEqual(['1234.56', '1.234', '1000', '2000']);
 });
 
@@ -72,7 +74,7 @@ it('a sheet can be loaded with the types that the analysis proposes, whichever r
     fc.asyncProperty(sheet, async ([usual, deciding, at, isLong]) => {
       const before = isLong ? Array.from({ length: 1100 }, (_, n) => usual[n % usual.length] as Cell) : usual;
       const cells = before.toSpliced(Math.max(0, before.length - at), 0, deciding[0] as Cell);
-      const { type, nulls, loaded } = await analysed(cells);
+      const { type, nulls, loaded } = await analyseCells(cells);
       const values = loaded();
       expect(values).toHaveLength(cells.length);
       expect(values.filter((value) => value === null)).toHaveLength(nulls);

@@ -1,8 +1,16 @@
 import fc from 'fast-check';
 import { strFromU8, strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { aBook, aSheet, type BookParts, bookFiles, type Cell, cellsOf, type SheetParts } from '../workbooks.ts';
-import { convert, inferSheet, problemWith, shape, textOf } from './converting.ts';
+import {
+  type BookParts,
+  type Cell,
+  cellsOf,
+  makeSheetWorkbook,
+  makeWorkbook,
+  makeWorkbookFiles,
+  type SheetParts,
+} from '../workbooks.ts';
+import { convertToText, convertWorkbook, findProblem, formatColumns, inferSheet } from './converting.ts';
 
 const ROWS = cellsOf('nome|valor', 'Ana|1.5', 'Bia|2');
 const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
@@ -10,17 +18,17 @@ const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
 
 describe('the sheet of a workbook that is loaded', () => {
   it('is converted to one CSV line per row, with only texts in quotes', async () => {
-    expect(await textOf(aSheet(ROWS))).toBe(TEXT);
+    expect(await convertToText(makeSheetWorkbook(ROWS))).toBe(TEXT);
   });
 
   it('keeps its row numbers, also over gaps and after rows without values', async () => {
     const rows = { 3: { A: 'x', B: 'y' }, 4: {}, 6: { A: 1, B: 2 }, 8: { B: 3 } };
-    expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n\n"x","y"\n\n\n1,2\n\n,3\n');
+    expect(await convertToText(makeWorkbook({ sheets: [{ rows }] }))).toBe('\n\n"x","y"\n\n\n1,2\n\n,3\n');
   });
 
   it('begins with its leftmost value, wherever that stands', async () => {
     const rows = { 2: { D: 'b', E: 'c' }, 3: { C: 1, D: 2 }, 4: { D: 5 } };
-    expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n,"b","c"\n1,2,\n,5,\n');
+    expect(await convertToText(makeWorkbook({ sheets: [{ rows }] }))).toBe('\n,"b","c"\n1,2,\n,5,\n');
   });
 
   const HIDDEN = {
@@ -45,14 +53,14 @@ describe('the sheet of a workbook that is loaded', () => {
     ['a hidden one where nothing else has a value', [HIDDEN, EMPTY], 'Oculta'],
   ] as [string, SheetParts[], string][])('is %s', async (_, sheets, name) => {
     for (const budget of [64, 1 << 20]) {
-      expect((await convert(aBook({ sheets }), budget)).sheet.name).toBe(name);
+      expect((await convertWorkbook(makeWorkbook({ sheets }), budget)).sheet.name).toBe(name);
     }
   });
 
   it('is named in the reported dialect', async () => {
-    const { schema } = inferSheet(await convert(aBook({ sheets: [COVER, DATA] })));
+    const { schema } = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [COVER, DATA] })));
     expect(schema.dialect).toMatchObject({ sheet: 'Dados', skipped_lines: 0 });
-    const { text, sheet } = await convert(aBook({ sheets: [NAMES, LIST] }));
+    const { text, sheet } = await convertWorkbook(makeWorkbook({ sheets: [NAMES, LIST] }));
     expect(() => inferSheet({ text, sheet })).toThrow(expect.objectContaining({ code: 'NO_ROWS' }));
   });
 
@@ -63,8 +71,8 @@ describe('the sheet of a workbook that is loaded', () => {
       ['P2', 'p2@x.com', 2, 'obs 2'],
       ['P3', 'p3@x.com', 3, null, true],
     ];
-    const inference = inferSheet(await convert(aSheet(rows)));
-    expect(shape(inference)).toBe('nome:text email:text fone:integer column_4:text column_5:boolean');
+    const inference = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
+    expect(formatColumns(inference)).toBe('nome:text email:text fone:integer column_4:text column_5:boolean');
     expect(inference.schema.sample_rows).toEqual([
       { nome: 'P1', email: 'p1@x.com', fone: 1, column_4: null, column_5: null },
       { nome: 'P2', email: 'p2@x.com', fone: 2, column_4: 'obs 2', column_5: null },
@@ -81,7 +89,7 @@ describe('the sheet of a workbook that is loaded', () => {
       'Ana|Natal|1',
       'Bia|Recife|2',
     );
-    const { schema } = inferSheet(await convert(aSheet(rows)));
+    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
     expect(schema.columns.map(({ name }) => name)).toEqual(['nome', 'cidade', 'valor']);
     expect(schema.dialect).toMatchObject({
       skipped_lines: 2,
@@ -92,7 +100,7 @@ describe('the sheet of a workbook that is loaded', () => {
     });
     const [, , , ...others] = rows;
     const texts = others.map((row) => [row[0], row[1]] as Cell[]);
-    const plain = inferSheet(await convert(aSheet([['Empresa', 'Padaria X'], ...texts])));
+    const plain = inferSheet(await convertWorkbook(makeSheetWorkbook([['Empresa', 'Padaria X'], ...texts])));
     expect(plain.schema.total_row_count_estimate).toBe(3);
   });
 
@@ -102,7 +110,7 @@ describe('the sheet of a workbook that is loaded', () => {
     ['one title', [['Relatório', 'edição de 2024']]],
     ['two titles and a gap', [['Relatório', 'edição de 2024'], ['Fonte', null, 'IBGE'], []]],
   ] as [string, Cell[][]][])('may have years as headers below titles of several values: %s', async (_, titles) => {
-    const { schema } = inferSheet(await convert(aSheet([...titles, ...YEARS])));
+    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook([...titles, ...YEARS])));
     expect(schema.columns.map(({ name, type }) => `${name}:${type}`)).toEqual([
       'regiao:text',
       ...['_2021:integer', '_2022:integer', '_2023:integer'],
@@ -113,8 +121,8 @@ describe('the sheet of a workbook that is loaded', () => {
 
   it('may have years as headers below a title with merged cells', async () => {
     const rows = [['Relatório', null, 'edição de 2024'], ...YEARS];
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
-    expect(shape(inference)).toBe('regiao:text _2021:integer _2022:integer _2023:integer');
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
+    expect(formatColumns(inference)).toBe('regiao:text _2021:integer _2022:integer _2023:integer');
     expect(inference.schema.dialect.skipped_lines).toBe(1);
   });
 
@@ -156,8 +164,8 @@ describe('the sheet of a workbook that is loaded', () => {
       'nome:text uf:text ativo:boolean',
     ],
   ] as [string, Cell[][], string][])('may have %s as headers below a title of two values', async (_, rows, columns) => {
-    const inference = inferSheet(await convert(aSheet([['Empresa', 'ACME'], ...rows])));
-    expect(shape(inference)).toBe(columns);
+    const inference = inferSheet(await convertWorkbook(makeSheetWorkbook([['Empresa', 'ACME'], ...rows])));
+    expect(formatColumns(inference)).toBe(columns);
     expect(inference.schema).toMatchObject({ total_row_count_estimate: 2, dialect: { skipped_lines: 1 } });
   });
 
@@ -171,29 +179,31 @@ describe('the sheet of a workbook that is loaded', () => {
       ['Ana', 'RN', first],
       ['Bia', 'PE', second],
     ];
-    const inference = inferSheet(await convert(aSheet(rows)));
-    expect(shape(inference)).toBe('empresa:text acme:text column_3:text');
+    const inference = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
+    expect(formatColumns(inference)).toBe('empresa:text acme:text column_3:text');
     expect(inference.schema.total_row_count_estimate).toBe(3);
   });
 
   it('keeps rows of years as rows below a header that has fewer columns', async () => {
     const rows: Cell[][] = cellsOf('nome|entrada', 'Ana|2019|2021', 'Bia|2018|2020');
-    const inference = inferSheet(await convert(aSheet(rows)));
-    expect(shape(inference)).toBe('nome:text entrada:integer column_3:integer');
+    const inference = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
+    expect(formatColumns(inference)).toBe('nome:text entrada:integer column_3:integer');
   });
 
   it('keeps a number as it is when its date format cannot show it', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '45322' }], [{ s: 1, v: '-7' }], [{ s: 1, v: '20240131' }]];
-    const inference = inferSheet(await convert(aSheet([...rows, [{ v: 'INF' }]], { formats: [14] })));
+    const inference = inferSheet(
+      await convertWorkbook(makeSheetWorkbook([...rows, [{ v: 'INF' }]], { formats: [14] })),
+    );
     expect(inference.schema.sample_rows.map(({ dia }) => dia)).toEqual(['2024-01-31', '-7', '20240131', 'INF']);
-    expect(shape(inference)).toBe('dia:text');
+    expect(formatColumns(inference)).toBe('dia:text');
   });
 
   it('is read with any XML prefix, comments, CDATA, single quotes and unknown elements, and without cell references', async () => {
-    expect(await textOf(aSheet(ROWS, { prefix: 'x' }))).toBe(TEXT);
+    expect(await convertToText(makeSheetWorkbook(ROWS, { prefix: 'x' }))).toBe(TEXT);
     const sheet = `<?xml version='1.0'?><!-- <row> --><worksheet><sheetViews/><sheetData><row spans='1:2'><c t='inlineStr'><is><t>nome</t></is></c><c t='str'><v><![CDATA[va<l>or]]></v></c></row>
       <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r><r><t><![CDATA[ &amp;]]> &amp; B</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
-    expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
+    expect(await convertToText(makeSheetWorkbook(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
       '"nome","va<l>or"\n"Ana &amp; & B",1.5\n',
     );
   });
@@ -206,7 +216,9 @@ describe('the sheet of a workbook that is loaded', () => {
       <mc:AlternateContent><mc:Choice Requires="x"><s:row r="2"><s:c><s:v>8</s:v></s:c></s:row></mc:Choice>
         <mc:Fallback><p:row xmlns:p="${strict}" r="2"><p:c><p:v>2</p:v></p:c></p:row></mc:Fallback></mc:AlternateContent>
       <row xmlns="${strict}" r="3"><c><v>3</v></c></row><row r="4"><c><v>4</v></c></row></s:sheetData></s:worksheet>`;
-    expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe('"a"\n2\n3\n');
+    expect(await convertToText(makeSheetWorkbook(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
+      '"a"\n2\n3\n',
+    );
   });
 
   it('is read the same whatever the size of the blocks and messages', async () => {
@@ -218,8 +230,8 @@ describe('the sheet of a workbook that is loaded', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(value, { maxLength: 6 }), { minLength: 1, maxLength: 15 }), async (rows) => {
-        const book = aSheet([['x'], ...rows]);
-        expect(await textOf(book, 64)).toBe(await textOf(book));
+        const book = makeSheetWorkbook([['x'], ...rows]);
+        expect(await convertToText(book, 64)).toBe(await convertToText(book));
       }),
       { numRuns: 30 },
     );
@@ -227,16 +239,18 @@ describe('the sheet of a workbook that is loaded', () => {
 
   it('is converted completely over many messages', async () => {
     const rows = Array.from({ length: 30_000 }, (_, n) => [n, `Cliente ${n}`, n / 4]);
-    const text = await textOf(aSheet(rows), 100_000);
+    const text = await convertToText(makeSheetWorkbook(rows), 100_000);
     expect(text).toBe(rows.map(([n, name, quarter]) => `${n},"${name}",${quarter}\n`).join(''));
   });
 
   it('has a column of numbers typed as decimal, and mixed or coded cells as text', async () => {
-    const text = await convert(
-      aSheet(cellsOf('preço|misto|cep|data', '1.234|1.234|01310-100|31/01/2024', '12.5|12,5|04038-001|01/02/2024')),
+    const text = await convertWorkbook(
+      makeSheetWorkbook(
+        cellsOf('preço|misto|cep|data', '1.234|1.234|01310-100|31/01/2024', '12.5|12,5|04038-001|01/02/2024'),
+      ),
     );
     const inference = inferSheet(text);
-    expect(shape(inference)).toBe('preco:decimal misto:text cep:text data:date');
+    expect(formatColumns(inference)).toBe('preco:decimal misto:text cep:text data:date');
     expect(inference.schema.sample_rows[0]).toEqual({
       preco: 1.234,
       misto: '1.234',
@@ -268,8 +282,11 @@ describe('the dates of a workbook', () => {
       `<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main" conformance="strict"><workbookPr date1904="1"/>${sheets.replace(OFFICE, 'http://purl.oclc.org/ooxml/officeDocument/relationships')}</workbook>`,
     ],
   ])('count from 1904 where the workbook says so, %s', async (_, workbook) => {
-    const book = aSheet([[{ s: 1, v: '43860' }]], { formats: ['dd/mm/yyyy'], files: { 'xl/workbook.xml': workbook } });
-    expect(await textOf(book)).toBe('2024-01-31\n');
+    const book = makeSheetWorkbook([[{ s: 1, v: '43860' }]], {
+      formats: ['dd/mm/yyyy'],
+      files: { 'xl/workbook.xml': workbook },
+    });
+    expect(await convertToText(book)).toBe('2024-01-31\n');
   });
 });
 
@@ -283,8 +300,8 @@ describe('merged cells of a workbook', () => {
       6: { A: 'Bia', B: 5, C: 6, D: 7, E: 8 },
     };
     const merges = ['A1:E1', 'A3:A4', 'B3:C3', 'D3:E3'];
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges }] })));
-    expect(shape(inference)).toBe(
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges }] })));
+    expect(formatColumns(inference)).toBe(
       'cliente:text _2023_jan:integer _2023_fev:integer _2024_jan:integer _2024_fev:integer',
     );
     expect(inference.schema.total_row_count_estimate).toBe(2);
@@ -297,8 +314,8 @@ describe('merged cells of a workbook', () => {
       2: { A: 'Ana', B: '1', C: '2', D: 30 },
       3: { A: 'Bia', B: '3', D: 40 },
     };
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['B1:C1'] }] })));
-    expect(shape(inference)).toBe('nome:text telefone:integer telefone_2:integer idade:integer');
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['B1:C1'] }] })));
+    expect(formatColumns(inference)).toBe('nome:text telefone:integer telefone_2:integer idade:integer');
   });
 
   it('name columns only in the header, not in the rows below', async () => {
@@ -309,8 +326,10 @@ describe('merged cells of a workbook', () => {
       4: { B: 'Milho', C: 5, D: 6 },
       5: { B: 'Soja', C: 7, D: 8 },
     };
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A3:A5', 'C3:D3'] }] })));
-    expect(shape(inference)).toBe('regiao:text produto:text jan:integer fev:integer');
+    const inference = inferSheet(
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['A3:A5', 'C3:D3'] }] })),
+    );
+    expect(formatColumns(inference)).toBe('regiao:text produto:text jan:integer fev:integer');
     expect(inference.schema.sample_rows.slice(1)).toEqual([
       { regiao: 'Sul', produto: 'Feijão', jan: 10, fev: null },
       { regiao: 'Sul', produto: 'Milho', jan: 5, fev: 6 },
@@ -322,19 +341,23 @@ describe('merged cells of a workbook', () => {
     const names = ['Nome', 'Telefone', null, 'Cidade'];
     const people = cellsOf('Ana|84 1|84 2|Natal', 'Bia|81 3|81 4|Recife');
     const merges = ['B1:C1', 'B3:C3'];
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows: [names, ...people], merges }] })));
-    expect(shape(inference)).toBe('nome:text telefone:text telefone_2:text cidade:text');
+    const inference = inferSheet(
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows: [names, ...people], merges }] })),
+    );
+    expect(formatColumns(inference)).toBe('nome:text telefone:text telefone_2:text cidade:text');
     expect(inference.schema.total_row_count_estimate).toBe(2);
     const pairs = cellsOf('Jan||Fev|', '1|2|3|4', '5|6|7|8');
-    const numbers = inferSheet(await convert(aBook({ sheets: [{ rows: pairs, merges: ['A1:B1', 'C1:D1'] }] })));
-    expect(shape(numbers)).toBe('jan:integer jan_2:integer fev:integer fev_2:integer');
+    const numbers = inferSheet(
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows: pairs, merges: ['A1:B1', 'C1:D1'] }] })),
+    );
+    expect(formatColumns(numbers)).toBe('jan:integer jan_2:integer fev:integer fev_2:integer');
     expect(numbers.schema.total_row_count_estimate).toBe(2);
   });
 
   it('are not repeated where the first row is data', async () => {
     const rows = cellsOf('Norte|10|', 'Sul|20|30', 'Oeste|40|50');
-    const book = aBook({ sheets: [{ rows, merges: ['B1:C1'] }] });
-    expect(await textOf(book)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
+    const book = makeWorkbook({ sheets: [{ rows, merges: ['B1:C1'] }] });
+    expect(await convertToText(book)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
   });
 
   it('fill only their first cell unless they are texts merged downwards', async () => {
@@ -344,7 +367,7 @@ describe('merged cells of a workbook', () => {
       3: { B: null, C: 2 },
       4: { A: 'y', C: 3 },
     };
-    expect(await textOf(aBook({ sheets: [{ rows, merges: ['A2:A3', 'B2:B3', 'A4:B4'] }] }))).toBe(
+    expect(await convertToText(makeWorkbook({ sheets: [{ rows, merges: ['A2:A3', 'B2:B3', 'A4:B4'] }] }))).toBe(
       '"a","b","c"\n7,"x",1\n,"x",2\n"y",,3\n',
     );
   });
@@ -358,7 +381,7 @@ describe('merged cells of a workbook', () => {
       5: { A: 'Sul', B: 'd', C: 4 },
     };
     for (const budget of [64, 1 << 20]) {
-      expect(await textOf(aBook({ sheets: [{ rows, merges: ['A2:A4'] }] }), budget)).toBe(
+      expect(await convertToText(makeWorkbook({ sheets: [{ rows, merges: ['A2:A4'] }] }), budget)).toBe(
         '"Região","Loja","Total"\n"Ceará","a",1\n"Ceará","b",2\n"Ceará","c",3\n"Sul","d",4\n',
       );
     }
@@ -373,14 +396,14 @@ describe('merged cells of a workbook', () => {
       6: { A: 'Caio', B: 'Recife', C: 3 },
     };
     const merges = ['A2:A3', 'B2:B3', 'C2:C3', 'A4:A5', 'B4:B5', 'C4:C5'];
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges }] })));
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges }] })));
     expect(inference.schema.total_row_count_estimate).toBe(3);
     expect(inference.schema.sample_rows.map(({ nome }) => nome)).toEqual(['Ana', 'Bia', 'Caio']);
   });
 
   it('are all ignored where some overlap, as Excel repairs such a file', async () => {
     const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 'x', B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
-    const merged = (...merges: string[]) => textOf(aBook({ sheets: [{ rows, merges }] }));
+    const merged = (...merges: string[]) => convertToText(makeWorkbook({ sheets: [{ rows, merges }] }));
     const plain = `"a","b"\n"x",2\n,3\n${'\n'.repeat(66)},4\n`;
     expect(await merged('A2:A3')).toBe(plain.replace('\n,3', '\n"x",3'));
     expect(await merged('A2:A3', 'A3:B3')).toBe(plain);
@@ -396,15 +419,17 @@ describe('merged cells of a workbook', () => {
       3: { A: 'Ana', B: 1 },
       4: { A: 'Bia', B: 2 },
     };
-    const inference = inferSheet(await convert(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
-    expect(shape(inference)).toBe('nome:text valor:integer');
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
+    expect(formatColumns(inference)).toBe('nome:text valor:integer');
     expect(inference.schema.dialect.skipped_lines).toBe(1);
   });
 });
 
 describe('an XML part of a workbook', () => {
   const xml = (path: string) =>
-    strFromU8(bookFiles({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14] })[path] as Uint8Array);
+    strFromU8(
+      makeWorkbookFiles({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14] })[path] as Uint8Array,
+    );
   const DATED: Cell[][] = [
     ['quem', 'dia'],
     [
@@ -420,7 +445,7 @@ describe('an XML part of a workbook', () => {
     'xl/worksheets/sheet1.xml',
   ];
   const withPart = (path: string, bytes: Uint8Array | string | null) =>
-    aBook({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14], files: { [path]: bytes } });
+    makeWorkbook({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14], files: { [path]: bytes } });
 
   const little = (text: string) =>
     new Uint8Array(Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).buffer);
@@ -440,7 +465,7 @@ describe('an XML part of a workbook', () => {
     ];
     for (const bytes of same) {
       for (const budget of [64, 1 << 20]) {
-        expect(await textOf(withPart(path, bytes), budget)).toBe('"quem","dia"\n"é€😀",2024-01-31\n');
+        expect(await convertToText(withPart(path, bytes), budget)).toBe('"quem","dia"\n"é€😀",2024-01-31\n');
       }
     }
   });
@@ -458,21 +483,21 @@ describe('an XML part of a workbook', () => {
         '<outra/>',
       ];
       for (const bytes of broken)
-        expect([path, await problemWith(withPart(path, bytes))]).toEqual([path, 'WORKBOOK_UNREADABLE']);
-      expect(await problemWith(withPart(path, null))).toBe('WORKBOOK_UNREADABLE');
+        expect([path, await findProblem(withPart(path, bytes))]).toEqual([path, 'WORKBOOK_UNREADABLE']);
+      expect(await findProblem(withPart(path, null))).toBe('WORKBOOK_UNREADABLE');
     },
   );
 });
 
 describe('a workbook that cannot be read', () => {
-  const broken = (files: BookParts['files']) => problemWith(aSheet(ROWS, { files }));
+  const broken = (files: BookParts['files']) => findProblem(makeSheetWorkbook(ROWS, { files }));
   const sheet = (xml: string) => broken({ 'xl/worksheets/sheet1.xml': xml });
   const row = (inside: string) => sheet(`<worksheet><sheetData><row r="1">${inside}</row></sheetData></worksheet>`);
 
   it('is reported as unreadable, or without rows, whatever is wrong with it', async () => {
-    expect(await problemWith(aBook({ sheets: [] }))).toBe('NO_ROWS');
-    expect(await problemWith(aBook({ sheets: [{ rows: [] }, { rows: [[null]] }] }))).toBe('NO_ROWS');
-    expect(await problemWith(zipSync({ 'x.txt': new Uint8Array(3) }))).toBe('WORKBOOK_UNREADABLE');
+    expect(await findProblem(makeWorkbook({ sheets: [] }))).toBe('NO_ROWS');
+    expect(await findProblem(makeWorkbook({ sheets: [{ rows: [] }, { rows: [[null]] }] }))).toBe('NO_ROWS');
+    expect(await findProblem(zipSync({ 'x.txt': new Uint8Array(3) }))).toBe('WORKBOOK_UNREADABLE');
     expect(await broken({ 'xl/workbook.xml': null })).toBe('WORKBOOK_UNREADABLE');
     expect(await broken({ 'xl/workbook.xml': '<workbook><sheets><sheet name="' })).toBe('WORKBOOK_UNREADABLE');
     expect(await sheet('<worksheet><sheetData><row r="1"><c><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
@@ -497,25 +522,25 @@ describe('a workbook that cannot be read', () => {
   });
 
   it('is reported as unreadable wherever it is cut off, and is never read with other values where it is damaged', async () => {
-    const book = aSheet(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
+    const book = makeSheetWorkbook(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
     for (let at = 0; at < book.length - 1; at += 97) {
-      expect(await problemWith(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
+      expect(await findProblem(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
       const changed = book.slice();
       changed[at] = (changed[at] as number) ^ 0xff;
       // Either the change is found, or nobody reads that byte: the text is never another.
-      const outcome = await problemWith(changed);
-      if (outcome === undefined) expect(await textOf(changed)).toBe(await textOf(book));
+      const outcome = await findProblem(changed);
+      if (outcome === undefined) expect(await convertToText(changed)).toBe(await convertToText(book));
       else expect(['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE']).toContain(outcome);
     }
   });
 
   it('is reported as too large when it is a decompression bomb', async () => {
-    const files = bookFiles({ sheets: [{ rows: ROWS }] });
+    const files = makeWorkbookFiles({ sheets: [{ rows: ROWS }] });
     const xml = new Uint8Array(60 * 1024 * 1024).fill(32);
-    expect(await problemWith(zipSync({ ...files, 'xl/worksheets/sheet1.xml': [xml, { level: 9 }] }))).toBe(
+    expect(await findProblem(zipSync({ ...files, 'xl/worksheets/sheet1.xml': [xml, { level: 9 }] }))).toBe(
       'WORKBOOK_TOO_LARGE',
     );
     const strings = new TextEncoder().encode(`<sst>${`<si><t>${'x'.repeat(30_000)}</t></si>`.repeat(1800)}</sst>`);
-    expect(await problemWith(zipSync({ ...files, 'xl/sharedStrings.xml': strings }))).toBe('WORKBOOK_TOO_LARGE');
+    expect(await findProblem(zipSync({ ...files, 'xl/sharedStrings.xml': strings }))).toBe('WORKBOOK_TOO_LARGE');
   });
 });

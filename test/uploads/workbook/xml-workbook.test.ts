@@ -1,28 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { openZip } from '../../../src/formats/zip/unpack.ts';
 import { convertXml2003 } from '../../../src/modules/uploads/workbook.ts';
-import { codeOf, inferSheet, inMemory, shape } from './converting.ts';
+import { createMemorySheet, formatColumns, inferSheet, readProblemCode } from './converting.ts';
 
 const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
 
 const convert = (xml: string | Uint8Array) => {
   const bytes = typeof xml === 'string' ? new TextEncoder().encode(xml) : xml;
-  return convertXml2003('livro.xls', { size: bytes.length, read: openZip(bytes).read, begin: () => inMemory() });
+  return convertXml2003('livro.xls', {
+    size: bytes.length,
+    read: openZip(bytes).read,
+    begin: () => createMemorySheet(),
+  });
 };
-const problemWith = (xml: string | Uint8Array) => codeOf(convert(xml).then(({ text }) => text));
+const findProblem = (xml: string | Uint8Array) => readProblemCode(convert(xml).then(({ text }) => text));
 
-const cell = (value: string | number, attributes = '') =>
+const formatCell = (value: string | number, attributes = '') =>
   `<Cell${attributes}><Data ss:Type="${typeof value === 'number' ? 'Number' : 'String'}">${value}</Data></Cell>`;
-const row = (...cells: (string | number)[]) => `<Row>${cells.map((value) => cell(value)).join('')}</Row>`;
-const sheet = (name: string, rows: string, options = '') =>
+const formatRow = (...cells: (string | number)[]) => `<Row>${cells.map((value) => formatCell(value)).join('')}</Row>`;
+const formatSheet = (name: string, rows: string, options = '') =>
   `<Worksheet ss:Name="${name}"><Table ss:ExpandedColumnCount="3"><Column ss:Width="80"/>${rows}</Table>${options}</Worksheet>`;
 const HIDDEN =
   '<WorksheetOptions xmlns="urn:schemas-microsoft-com:office:excel"><Visible>SheetHidden</Visible></WorksheetOptions>';
-const book = (inside: string, declaration = '<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>') =>
+const formatWorkbook = (
+  inside: string,
+  declaration = '<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>',
+) =>
   `${declaration}<Workbook xmlns="${SPREADSHEET}" xmlns:o="urn:schemas-microsoft-com:office:office" xmlns:ss="${SPREADSHEET}" xmlns:html="http://www.w3.org/TR/REC-html40">
   <DocumentProperties xmlns="urn:schemas-microsoft-com:office:office"><Author>x</Author></DocumentProperties>${inside}</Workbook>`;
 
-const DATA = row('nome', 'valor') + row('Ana', 1.5) + row('Bia', 2);
+const DATA = formatRow('nome', 'valor') + formatRow('Ana', 1.5) + formatRow('Bia', 2);
 
 describe('a workbook of XML Spreadsheet 2003', () => {
   it('is converted to the values that a person sees', async () => {
@@ -30,7 +37,7 @@ describe('a workbook of XML Spreadsheet 2003', () => {
       <Style ss:ID="c"><NumberFormat ss:Format="00000"/></Style></Styles>`;
     const moment = (style: string, value: string) => `<Cell${style}><Data ss:Type="DateTime">${value}</Data></Cell>`;
     const rows = [
-      row('nome', 'dia', 'quando', 'hora', 'pago', 'código', 'erro'),
+      formatRow('nome', 'dia', 'quando', 'hora', 'pago', 'código', 'erro'),
       `<Row ss:Index="3"><Cell><ss:Data ss:Type="String" xmlns="http://www.w3.org/TR/REC-html40"><B>Ana</B> &quot;A&quot; &amp;&#10;B</ss:Data></Cell>`,
       moment(' ss:StyleID="d"', '2024-01-31T00:00:00.000'),
       moment('', '2024-01-31T10:20:30.000'),
@@ -40,26 +47,26 @@ describe('a workbook of XML Spreadsheet 2003', () => {
       '<Cell><Data ss:Type="Error">#N/A</Data><Comment><ss:Data>nota</ss:Data></Comment></Cell></Row>',
       `<Row ss:Span="2"/><Row><Cell ss:Index="2"/><Cell ss:Index="4"><Data ss:Type="Number">1E3</Data></Cell></Row>`,
     ];
-    expect((await convert(book(styles + sheet('Dados', rows.join(''))))).text).toBe(
+    expect((await convert(formatWorkbook(styles + formatSheet('Dados', rows.join(''))))).text).toBe(
       '"nome","dia","quando","hora","pago","código","erro"\n\n"Ana ""A"" &\nB",2024-01-31,2024-01-31T10:20:30,10:30:00,true,"00123",\n\n\n\n,,,1000,,,\n',
     );
   });
 
   it('is read from the sheet that holds a table, and from hidden sheets last', async () => {
-    const named = async (...sheets: string[]) => (await convert(book(sheets.join('')))).sheet.name;
-    const list = sheet('Lista', row('cidade') + row('Natal'));
-    expect(await named(sheet('Vazia', ''), list, sheet('Dados', DATA))).toBe('Dados');
-    expect(await named(sheet('Oculta', DATA, HIDDEN), list)).toBe('Lista');
-    expect(await named(sheet('Oculta', DATA, HIDDEN), sheet('Vazia', '', HIDDEN))).toBe('Oculta');
-    expect(await problemWith(book(sheet('Vazia', '')))).toBe('NO_ROWS');
+    const named = async (...sheets: string[]) => (await convert(formatWorkbook(sheets.join('')))).sheet.name;
+    const list = formatSheet('Lista', formatRow('cidade') + formatRow('Natal'));
+    expect(await named(formatSheet('Vazia', ''), list, formatSheet('Dados', DATA))).toBe('Dados');
+    expect(await named(formatSheet('Oculta', DATA, HIDDEN), list)).toBe('Lista');
+    expect(await named(formatSheet('Oculta', DATA, HIDDEN), formatSheet('Vazia', '', HIDDEN))).toBe('Oculta');
+    expect(await findProblem(formatWorkbook(formatSheet('Vazia', '')))).toBe('NO_ROWS');
   });
 
   it('has merged header cells joined to names, and merged cells repeated in the rows below', async () => {
-    const rows = `<Row>${cell('Cliente', ' ss:MergeDown="1"')}${cell('2023', ' ss:MergeAcross="1"')}</Row>
-      <Row>${cell('Jan', ' ss:Index="2"')}${cell('Fev')}</Row>
-      <Row>${cell('Ana', ' ss:MergeDown="1"')}${cell(1)}${cell(2)}</Row><Row>${cell(3, ' ss:Index="2"')}</Row>`;
-    const inference = inferSheet(await convert(book(sheet('Dados', rows))));
-    expect(shape(inference)).toBe('cliente:text _2023_jan:integer _2023_fev:integer');
+    const rows = `<Row>${formatCell('Cliente', ' ss:MergeDown="1"')}${formatCell('2023', ' ss:MergeAcross="1"')}</Row>
+      <Row>${formatCell('Jan', ' ss:Index="2"')}${formatCell('Fev')}</Row>
+      <Row>${formatCell('Ana', ' ss:MergeDown="1"')}${formatCell(1)}${formatCell(2)}</Row><Row>${formatCell(3, ' ss:Index="2"')}</Row>`;
+    const inference = inferSheet(await convert(formatWorkbook(formatSheet('Dados', rows))));
+    expect(formatColumns(inference)).toBe('cliente:text _2023_jan:integer _2023_fev:integer');
     expect(inference.schema.sample_rows).toEqual([
       { cliente: 'Ana', _2023_jan: 1, _2023_fev: 2 },
       { cliente: 'Ana', _2023_jan: 3, _2023_fev: null },
@@ -67,37 +74,46 @@ describe('a workbook of XML Spreadsheet 2003', () => {
   });
 
   it('begins with its leftmost value, wherever that stands', async () => {
-    const rows = `<Row>${cell('b', ' ss:Index="4"')}${cell('c')}</Row><Row>${cell('a', ' ss:Index="3"')}${cell(1)}</Row>`;
-    expect((await convert(book(sheet('Dados', rows)))).text).toBe(',"b","c"\n"a",1,\n');
+    const rows = `<Row>${formatCell('b', ' ss:Index="4"')}${formatCell('c')}</Row><Row>${formatCell('a', ' ss:Index="3"')}${formatCell(1)}</Row>`;
+    expect((await convert(formatWorkbook(formatSheet('Dados', rows)))).text).toBe(',"b","c"\n"a",1,\n');
   });
 
   it('is read completely in many blocks, in ISO-8859-1 and UTF-16', async () => {
     const count = 20_000;
-    const rows = Array.from({ length: count }, (_, n) => row(`Ção ${n}`, n)).join('');
-    const xml = book(sheet('Dados', row('nome', 'n') + rows), '<?xml version="1.0" encoding="ISO-8859-1"?>');
+    const rows = Array.from({ length: count }, (_, n) => formatRow(`Ção ${n}`, n)).join('');
+    const xml = formatWorkbook(
+      formatSheet('Dados', formatRow('nome', 'n') + rows),
+      '<?xml version="1.0" encoding="ISO-8859-1"?>',
+    );
     const latin1 = Uint8Array.from(xml, (sign) => sign.charCodeAt(0));
     const { text, sheet: facts } = await convert(latin1);
     expect(text.split('\n').length).toBe(count + 2);
     expect(text).toContain('"Ção 19999",19999\n');
     expect(facts).toEqual({ name: 'Dados', width: 2, header: null, sheets: ['Dados'] });
-    const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${book(sheet('Ação', DATA))}`, (s) => s.charCodeAt(0)).buffer);
+    const utf16 = new Uint8Array(
+      Uint16Array.from(`\ufeff${formatWorkbook(formatSheet('Ação', DATA))}`, (s) => s.charCodeAt(0)).buffer,
+    );
     expect((await convert(utf16)).sheet.name).toBe('Ação');
   });
 
   it('is reported as unreadable when it is invalid, and as too large beyond its limits', async () => {
-    const whole = book(sheet('Dados', row('nome') + row('Ana')));
+    const whole = formatWorkbook(formatSheet('Dados', formatRow('nome') + formatRow('Ana')));
     for (let at = 0; at < whole.length - 1; at += 97) {
-      expect([at, await problemWith(whole.slice(0, at))]).toEqual([at, 'WORKBOOK_UNREADABLE']);
+      expect([at, await findProblem(whole.slice(0, at))]).toEqual([at, 'WORKBOOK_UNREADABLE']);
     }
     const broken = [
-      book(sheet('Dados', DATA), '<!DOCTYPE x [<!ENTITY a "ha">]>'),
-      book(sheet('Dados', '<Row ss:Index="2"/><Row ss:Index="2"/>')),
-      book(sheet('Dados', '<Row ss:Index="9999999"/>')),
-      book(sheet('Dados', `<Row>${cell('x', ' ss:MergeAcross="999999"')}</Row>`)),
+      formatWorkbook(formatSheet('Dados', DATA), '<!DOCTYPE x [<!ENTITY a "ha">]>'),
+      formatWorkbook(formatSheet('Dados', '<Row ss:Index="2"/><Row ss:Index="2"/>')),
+      formatWorkbook(formatSheet('Dados', '<Row ss:Index="9999999"/>')),
+      formatWorkbook(formatSheet('Dados', `<Row>${formatCell('x', ' ss:MergeAcross="999999"')}</Row>`)),
       whole.replace(SPREADSHEET, 'urn:outra'),
     ];
-    for (const xml of broken) expect(await problemWith(xml)).toBe('WORKBOOK_UNREADABLE');
-    expect(await problemWith(book(sheet('Dados', row('x'.repeat(9 * 1024 * 1024)))))).toBe('WORKBOOK_TOO_LARGE');
-    expect(await problemWith(book(sheet('Dados', DATA + '<Row>'.repeat(100_000))))).toBe('WORKBOOK_UNREADABLE');
+    for (const xml of broken) expect(await findProblem(xml)).toBe('WORKBOOK_UNREADABLE');
+    expect(await findProblem(formatWorkbook(formatSheet('Dados', formatRow('x'.repeat(9 * 1024 * 1024)))))).toBe(
+      'WORKBOOK_TOO_LARGE',
+    );
+    expect(await findProblem(formatWorkbook(formatSheet('Dados', DATA + '<Row>'.repeat(100_000))))).toBe(
+      'WORKBOOK_UNREADABLE',
+    );
   });
 });

@@ -2,11 +2,14 @@ import { getTableName, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { companies } from '../../../db/schema/companies.ts';
-import { KINDS, type Kind, selectColumns, viewValue } from '../../../db/shown-columns.ts';
+import { type Kind, selectColumns, TABLE_KINDS, viewValue } from '../../../db/shown-columns.ts';
 
 /** The tables that are exported, by their names. */
 export const EXPORTED_KINDS: ReadonlyMap<string, Kind> = new Map(
-  KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [getTableName(each.table), each]),
+  TABLE_KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [
+    getTableName(each.table),
+    each,
+  ]),
 );
 
 /** The maximum number of rows of one query, and the number of characters after which it returns no further row. */

@@ -9,8 +9,8 @@ import {
   mayRead,
   type PreparedQuery,
   prepareMetrics,
+  replaceFilterValues,
   toSentence,
-  withValues,
 } from '../metrics/service.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { CHOICE_SHAPE, readChoice } from './choice.ts';
@@ -94,11 +94,11 @@ async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<Judg
     case 'refusal':
       return { kind: 'refusal', why: 'nothing_fits' };
     case 'answer': {
-      const judged = await validate(ctx, choice.query);
+      const judged = await validateQuery(ctx, choice.query);
       return 'input' in judged ? { kind: 'answer', ...judged } : judged;
     }
     case 'clarification': {
-      const readings = await Promise.all(choice.alternatives.map((query) => validate(ctx, query)));
+      const readings = await Promise.all(choice.alternatives.map((query) => validateQuery(ctx, query)));
       const valid = readings.filter((reading) => 'input' in reading);
       if (valid.length > 0) return { kind: 'clarification', readings: valid };
       return readings.find((reading) => !('input' in reading)) as Exclude<JudgedAnswer, ValidQuery>;
@@ -107,7 +107,7 @@ async function judgeAnswer(ctx: PrincipalContext, answer: unknown): Promise<Judg
 }
 
 /** Prepares a query that compiles, over tables that the caller may read, with values that the data has. */
-async function validate(
+async function validateQuery(
   ctx: PrincipalContext,
   input: MetricQueryInput,
 ): Promise<ValidQuery | Extract<JudgedAnswer, { kind: 'refusal' | 'invalid' }>> {
@@ -116,7 +116,7 @@ async function validate(
     if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };
     const { values, problems } = await checkValues(ctx, prepared);
     if (problems.length > 0) return { kind: 'invalid', problems };
-    return toValidQuery(input, withValues(prepared, values));
+    return toValidQuery(input, replaceFilterValues(prepared, values));
   } catch (error) {
     if (isInvalid(error)) return { kind: 'invalid', problems: [toSentence(error)] };
     throw error;

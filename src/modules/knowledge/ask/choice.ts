@@ -3,12 +3,12 @@ import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
 import { TIME_GRAINS } from '../metrics/compile.ts';
 import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
 
-const texts = z.array(z.string());
+const textList = z.array(z.string());
 
 /** A query as the model writes it: strict schemas have no defaults. */
 const queryShape = z.object({
-  metrics: texts,
-  dimensions: texts,
+  metrics: textList,
+  dimensions: textList,
   filters: z.array(
     z.object({
       dimension: z.string(),
@@ -21,11 +21,11 @@ const queryShape = z.object({
   limit: z.number().nullable(),
 });
 
-const KINDS = ['answer', 'clarification', 'refusal'] as const;
+const CHOICE_KINDS = ['answer', 'clarification', 'refusal'] as const;
 
 /** The schema of the model's answer. */
 export const CHOICE_SHAPE = z.object({
-  kind: z.enum(KINDS),
+  kind: z.enum(CHOICE_KINDS),
   query: queryShape.nullable(),
   alternatives: z.array(queryShape),
 });
@@ -39,21 +39,21 @@ export type Choice =
   | { kind: 'clarification'; alternatives: MetricQueryInput[] }
   | { kind: 'refusal' };
 
-const query = z.preprocess((value) => {
+const modelQuery = z.preprocess((value) => {
   if (typeof value !== 'object' || value === null || !('limit' in value) || value.limit !== null) return value;
   const { limit: _none, ...rest } = value;
   return rest;
 }, metricQuery);
 
-const choice = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('answer'), query }),
-  z.object({ kind: z.literal('clarification'), alternatives: z.array(query).min(2).max(MAX_ALTERNATIVES) }),
+const modelChoice = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('answer'), query: modelQuery }),
+  z.object({ kind: z.literal('clarification'), alternatives: z.array(modelQuery).min(2).max(MAX_ALTERNATIVES) }),
   z.object({ kind: z.literal('refusal') }),
 ]);
 
 /** Reads the answer of a model, which may be anything. @returns its problems, where it is no choice */
 export function readChoice(answer: unknown): Choice | { problems: string[] } {
-  const { success, data, error } = choice.safeParse(answer);
+  const { success, data, error } = modelChoice.safeParse(answer);
   if (success) return data;
   return {
     problems: error.issues.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'answer'}: ${message}`),

@@ -1,9 +1,9 @@
-import { deniedEverywhere } from '../../../access/denials.ts';
+import { findDeniedEverywhere } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
-import { hiddenItems, sampleValues } from '../metrics/service.ts';
+import { findHiddenItems, sampleValues } from '../metrics/service.ts';
 import type { PromptSection } from '../prompts/compose.ts';
-import { hiddenQuestions, questionKey } from '../questions/service.ts';
+import { denyHiddenQuestions, makeQuestionKey } from '../questions/service.ts';
 import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
@@ -19,7 +19,7 @@ const MATERIAL_LIMITS = { items: 500, description: 300, verified: 200 };
 const MAX_SAMPLED_DIMENSIONS = 30;
 const SAMPLE_LIMITS = { count: 25, length: 80 };
 /** The maximum number of verified questions in the prompt, and the maximum number of other names of an item. */
-const EXAMPLES = 20;
+const MAX_EXAMPLES = 20;
 const MAX_NAMES = 20;
 /** The maximum number of characters of the items, and of the examples, in the prompt. */
 const MAX_ITEMS_TEXT = 60_000;
@@ -41,7 +41,7 @@ export interface PromptMaterial {
   verified: { id: string; question: string; query: Record<string, unknown> }[];
 }
 
-const splitWords = (text: string): string[] => questionKey(text).split(' ');
+const splitWords = (text: string): string[] => makeQuestionKey(text).split(' ');
 
 /** Counts the words of a question, of three characters or more, that stand in the texts. */
 function countCommonWords(question: ReadonlySet<string>, texts: readonly string[]): number {
@@ -49,7 +49,7 @@ function countCommonWords(question: ReadonlySet<string>, texts: readonly string[
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
 }
 
-const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) => readonly string[]): T[] => {
+const sortByRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) => readonly string[]): T[] => {
   const words = new Set(splitWords(question));
   const scored = all.map((each) => ({ each, score: countCommonWords(words, textsOf(each)) }));
   return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
@@ -58,8 +58,8 @@ const byRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) 
 /** Reads the metrics, dimensions and verified questions that the caller may use, the most relevant for a question first. */
 export async function readPromptMaterial(ctx: PrincipalContext, question: string): Promise<PromptMaterial> {
   const { companyId } = ctx.actor;
-  const hidden = await hiddenItems(ctx);
-  const denied = await hiddenQuestions(ctx, hidden);
+  const hidden = await findHiddenItems(ctx);
+  const denied = await denyHiddenQuestions(ctx, hidden);
   const { items, verified } = await readTogether(ctx.db, {
     items: store.selectOffered(ctx.db, companyId, {
       limit: MATERIAL_LIMITS.items,
@@ -73,7 +73,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
     ctx.db,
     companyId,
     [...new Set([...concepts.values()].flat())],
-    deniedEverywhere(ctx.actor, 'concept'),
+    findDeniedEverywhere(ctx.actor, 'concept'),
   );
   const namesById = new Map(named.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]));
   const offered = items.map(({ concepts: _ids, ...item }): OfferedItem => {
@@ -81,8 +81,8 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
     return { ...item, synonyms: [...new Set(synonyms)].filter((name) => name !== item.name).slice(0, MAX_NAMES) };
   });
   return {
-    items: byRelevance(question, offered, ({ name, synonyms, description }) => [name, ...synonyms, description]),
-    verified: byRelevance(question, verified, (known) => [known.question]),
+    items: sortByRelevance(question, offered, ({ name, synonyms, description }) => [name, ...synonyms, description]),
+    verified: sortByRelevance(question, verified, (known) => [known.question]),
   };
 }
 
@@ -110,7 +110,7 @@ export async function buildSections(
     });
   });
   const examples = verified
-    .slice(0, EXAMPLES)
+    .slice(0, MAX_EXAMPLES)
     .map(({ question: text, query }) => JSON.stringify({ question: text, query }));
   return [
     { title: 'the question', text: question },

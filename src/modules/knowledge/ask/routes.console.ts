@@ -10,7 +10,7 @@ import { questionDuplicate, tooManyQuestions } from '../questions/failures.ts';
 import { questionText } from '../questions/question.ts';
 import { questionRecord, viewQuestionFor } from '../questions/views.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept, providerFailed } from './failures.ts';
-import { acceptAskedQuestion, ask, listAskedQuestions } from './service.ts';
+import { acceptAskedQuestion, answerQuestion, listAskedQuestions } from './service.ts';
 import { answerRecord, askedRecord, viewAnswer, viewAsked } from './views.ts';
 
 const PATH = '/api/v1/domain-knowledge';
@@ -44,7 +44,7 @@ export const askEndpoints = [
         concurrentChange,
       ],
     },
-    async ({ ctx, body }) => viewAnswer(await ask(ctx, body)),
+    async ({ ctx, body }) => viewAnswer(await answerQuestion(ctx, body)),
   ),
   endpoint(
     {

@@ -3,10 +3,10 @@ import { commit } from '../../../db/client.ts';
 import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
 import { DAY_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { invalid, isInvalid } from '../../../kernel/failure.ts';
-import { type AiUsage, noUsage } from '../../../platform/ai.ts';
+import { type AiUsage, makeNoUsage } from '../../../platform/ai.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
 import {
-  hiddenItems,
+  findHiddenItems,
   type MetricResult,
   mayRead,
   namesHidden,
@@ -17,9 +17,9 @@ import {
   createQuestion,
   findHiddenQuestions,
   findVerified,
+  makeQuestionKey,
+  parseStoredQuery,
   type QuestionRow,
-  questionKey,
-  storedQuery,
   toStoredQuery,
 } from '../questions/service.ts';
 import { requireAi } from '../suggestions/service.ts';
@@ -33,10 +33,10 @@ export type { AskedRow } from './store.ts';
 /** The maximum number of questions that are kept for a company, and how long each is kept. */
 const MAX_KEPT_QUESTIONS = 10_000;
 const RETENTION_MS = 90 * DAY_MS;
-const PURGED_PER_BATCH = 1000;
+const PURGE_BATCH_SIZE = 1000;
 /** The maximum number of items, and the maximum number of verified questions, that a refusal names as alternatives. */
-const NAMED_ITEMS = 20;
-const NAMED_QUESTIONS = 5;
+const MAX_NAMED_ITEMS = 20;
+const MAX_NAMED_QUESTIONS = 5;
 
 /** Another query, item or verified question to ask for. */
 export interface Alternative {
@@ -74,20 +74,21 @@ const REFUSAL_MESSAGES = {
  * validated as if the caller had sent it.
  * @throws aiNotConfigured, providerFailed, askedTooOften; the failure of a query that could not be run
  */
-export async function ask(
+export async function answerQuestion(
   ctx: PrincipalContext,
   { question, execute }: { question: string; execute: boolean },
 ): Promise<Answer> {
-  if (questionKey(question) === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
+  if (makeQuestionKey(question) === '')
+    throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
   const verified = await findVerified(ctx, question);
   const known = verified && (await judgeVerifiedQuestion(ctx, verified));
   if (verified && known) {
     const asked = await recordQuestion(ctx, question, null);
-    return finishAnswer(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: noUsage() });
+    return finishAnswer(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: makeNoUsage() });
   }
   const settings = requireAi(ctx);
   const asked = await recordQuestion(ctx, question, settings.model);
-  const usage = noUsage();
+  const usage = makeNoUsage();
   try {
     const offered = await readPromptMaterial(ctx, question);
     const verdict = offered.items.some(({ kind }) => kind === 'metric')
@@ -102,7 +103,7 @@ export async function ask(
 
 /** Returns the verdict on a verified question; undefined where its query does not compile at this moment. */
 async function judgeVerifiedQuestion(ctx: PrincipalContext, row: QuestionRow): Promise<QuestionOutcome | undefined> {
-  const input = storedQuery(row);
+  const input = parseStoredQuery(row);
   try {
     const prepared = await prepareMetrics(ctx, input);
     return mayRead(ctx, prepared.tables)
@@ -130,7 +131,7 @@ async function recordQuestion(ctx: PrincipalContext, question: string, model: st
     verifiedQuestionId: null,
     acceptedAs: null,
     model,
-    usage: noUsage(),
+    usage: makeNoUsage(),
   };
   const { inserted } = await commit(ctx.db, {
     inserted: store.insertAsked(ctx.db, row, {
@@ -208,12 +209,12 @@ async function findAlternatives(
   if (verdict.kind === 'clarification') return verdict.readings.map(toAlternative);
   const { items, verified } = offered ?? (await readPromptMaterial(ctx, question));
   return [
-    ...items.slice(0, NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
-    ...verified.slice(0, NAMED_QUESTIONS).map((row) => ({
+    ...items.slice(0, MAX_NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
+    ...verified.slice(0, MAX_NAMED_QUESTIONS).map((row) => ({
       kind: 'verified_question' as const,
       id: row.id,
       name: row.question,
-      query: storedQuery(row),
+      query: parseStoredQuery(row),
     })),
   ];
 }
@@ -225,7 +226,7 @@ export async function listAskedQuestions(
   page: { page: number; perPage: number },
 ) {
   const { companyId } = ctx.actor;
-  const denied = await findHiddenQuestions(await hiddenItems(ctx), async () =>
+  const denied = await findHiddenQuestions(await findHiddenItems(ctx), async () =>
     store.selectAskedQueries(ctx.db, companyId),
   );
   return store.readAsked(ctx.db, companyId, { kind, denied }, page);
@@ -237,13 +238,13 @@ export async function acceptAskedQuestion(ctx: PrincipalContext, id: string): Pr
   if (!asked) throw askedQuestionNotFound();
   const { question, query } = asked;
   if (query === null) throw nothingToAccept();
-  if (namesHidden(storedQuery({ query }), await hiddenItems(ctx))) throw askedQuestionNotFound();
-  return createQuestion(ctx, { question, query: storedQuery({ query }) }, (verifiedId) =>
+  if (namesHidden(parseStoredQuery({ query }), await findHiddenItems(ctx))) throw askedQuestionNotFound();
+  return createQuestion(ctx, { question, query: parseStoredQuery({ query }) }, (verifiedId) =>
     store.markAccepted(ctx.db, asked, verifiedId),
   );
 }
 
 /** Scheduled: deletes questions that were kept long enough. */
 export async function purgeAskedQuestions(ctx: Context): Promise<void> {
-  await store.deleteBefore(ctx.db, ctx.now() - RETENTION_MS, PURGED_PER_BATCH).run();
+  await store.deleteBefore(ctx.db, ctx.now() - RETENTION_MS, PURGE_BATCH_SIZE).run();
 }

@@ -4,7 +4,7 @@ import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { askedQuestions as asked, type Outcome, verifiedQuestions } from '../../../db/schema/knowledge-questions.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
+import { afterChange, byId, idListSql, insertWhen } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import { isQueryable } from '../metrics/store.ts';
 
@@ -89,7 +89,7 @@ export const readAsked = (
     { ...part, by: asked.askedAt, descending: true },
   );
 
-const field = <T>(name: string) => sql<T>`${resources.content} ->> ${`$.${name}`}`;
+const contentField = <T>(name: string) => sql<T>`${resources.content} ->> ${`$.${name}`}`;
 
 /** The queryable metrics and dimensions, in short, last changed first. */
 export const selectOffered = (
@@ -101,8 +101,8 @@ export const selectOffered = (
     .select({
       id: resources.id,
       kind: sql<'metric' | 'dimension'>`${resources.facet}`.as('kind'),
-      name: field<string>('name').as('name'),
-      description: sql<string>`substr(${field('description')}, 1, ${description})`.as('description'),
+      name: contentField<string>('name').as('name'),
+      description: sql<string>`substr(${contentField('description')}, 1, ${description})`.as('description'),
       concepts: sql<string>`${resources.content} -> '$.source_concept_ids'`.as('concepts'),
     })
     .from(resources)
@@ -115,7 +115,7 @@ export const selectAliases = (db: ControlDb, companyId: string, ids: readonly st
   db
     .select({
       id: resources.id,
-      name: field<string>('name').as('name'),
+      name: contentField<string>('name').as('name'),
       aliases: sql<string>`${resources.content} -> '$.aliases'`.as('aliases'),
     })
     .from(resources)
@@ -124,7 +124,7 @@ export const selectAliases = (db: ControlDb, companyId: string, ids: readonly st
         eq(resources.companyId, companyId),
         eq(resources.resourceType, 'concept'),
         eq(resources.status, 'active'),
-        sql`${resources.id} in ${idList(ids)}`,
+        sql`${resources.id} in ${idListSql(ids)}`,
         isNotDenied(resources.id, denied),
       ),
     );

@@ -4,7 +4,7 @@ import { viewBy } from '../../../http/wire.ts';
 import { timestamp } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
-import { storedQuery } from '../questions/service.ts';
+import { parseStoredQuery } from '../questions/service.ts';
 import { usageView } from '../resources/views.ts';
 import type { Answer, AskedRow } from './service.ts';
 
@@ -33,9 +33,9 @@ export const answerRecord = z
   })
   .meta({ id: 'Answer' });
 
-const shownAnswer = viewBy(answerRecord);
+const viewAnswerRecord = viewBy(answerRecord);
 export const viewAnswer = (answer: Answer) =>
-  shownAnswer({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsed(answer.used) });
+  viewAnswerRecord({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsed(answer.used) });
 
 export const askedRecord = z
   .object({
@@ -53,6 +53,6 @@ export const askedRecord = z
   })
   .meta({ id: 'AskedQuestion' });
 
-const shownQuestion = viewBy(askedRecord);
+const viewAskedRecord = viewBy(askedRecord);
 export const viewAsked = (row: AskedRow) =>
-  shownQuestion({ ...row, query: row.query && storedQuery({ query: row.query }) });
+  viewAskedRecord({ ...row, query: row.query && parseStoredQuery({ query: row.query }) });

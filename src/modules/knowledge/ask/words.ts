@@ -5,8 +5,8 @@ import type { PreparedQuery } from '../metrics/service.ts';
 type Filter = PreparedQuery['query']['filters'][number];
 
 /** The maximum number of values of a filter that are written out, and the maximum number of characters of each. */
-const WRITTEN_VALUES = 5;
-const MAX_VALUE = 60;
+const MAX_WRITTEN_VALUES = 5;
+const MAX_VALUE_LENGTH = 60;
 
 /** The words for the comparison of a filter, which stand before its values. */
 const OPERATOR_WORDS: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
@@ -33,15 +33,15 @@ const TIME_OPERATOR_WORDS: Partial<typeof OPERATOR_WORDS> = {
 const joinWithAnd = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
-const inQuotes = (value: string, isTime: boolean): string =>
+const quoteValue = (value: string, isTime: boolean): string =>
   isTime && value.endsWith(END_OF_DAY)
     ? `the end of ${JSON.stringify(value.slice(0, -END_OF_DAY.length))}`
-    : JSON.stringify(shorten(value, MAX_VALUE));
+    : JSON.stringify(shorten(value, MAX_VALUE_LENGTH));
 
 function describeFilter({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
   if (operator === 'is_null') return `${name} is ${values[0] === 'true' ? '' : 'not '}empty`;
-  const texts = values.slice(0, WRITTEN_VALUES).map((value) => inQuotes(value, times.has(id)));
-  const more = values.length > WRITTEN_VALUES ? [`${values.length - WRITTEN_VALUES} more`] : [];
+  const texts = values.slice(0, MAX_WRITTEN_VALUES).map((value) => quoteValue(value, times.has(id)));
+  const more = values.length > MAX_WRITTEN_VALUES ? [`${values.length - MAX_WRITTEN_VALUES} more`] : [];
   const compares = (times.has(id) && TIME_OPERATOR_WORDS[operator]) || OPERATOR_WORDS[operator];
   return `${name} ${compares} ${joinWithAnd([...texts, ...more])}`;
 }

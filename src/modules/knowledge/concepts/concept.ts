@@ -30,15 +30,15 @@ export const conceptFields = {
 
 export type Concept = z.output<z.ZodObject<typeof conceptFields>>;
 
-const input = z.object({ ...conceptFields, status: newStatus }).partial();
+const conceptInput = z.object({ ...conceptFields, status: newStatus }).partial();
 
 /** A term or rule of the business, or a hint at an entity, a metric or a policy. */
 export const concept: Definition<Concept> = {
   type: 'concept',
   failures: conceptFailures,
-  create: input.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
-  changes: input,
-  patch: input.extend({ status: changedStatus }).meta({ id: 'ConceptChanges' }),
+  create: conceptInput.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
+  changes: conceptInput,
+  patch: conceptInput.extend({ status: changedStatus }).meta({ id: 'ConceptChanges' }),
   defaults: { type: 'term', aliases: [], tags: [], source: null, confidence: null, related_catalog_assets: [] },
   permissions: {
     requireCreate: (actor) => requireAction(actor, 'concepts:create', '*'),

@@ -4,15 +4,15 @@ import { askModel } from '../../../platform/ai.ts';
 import { CONCEPT_TYPES, type Concept, concept } from '../concepts/concept.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { MAX_ITEMS } from '../resources/fields.ts';
-import { changedFields, type Resource } from '../resources/service.ts';
+import { findChangedFields, type Resource } from '../resources/service.ts';
 import {
-  conceptsText,
+  describeConcepts,
   joinLines,
-  newSuggestion,
+  makeSuggestion,
   type Proposal,
   RATIONALE_SHAPE,
   type Rationale,
-  stagedNames,
+  readStagedNames,
 } from '../suggestions/service.ts';
 import { type BatchInput, type BatchResult, SourceMissing, toOrigin, toRationale, withoutNulls } from './batch.ts';
 import { readBatch } from './sources.ts';
@@ -21,7 +21,7 @@ const PROMPT = PROMPTS.conceptGeneration;
 /** The maximum number of candidates of one answer that are read. */
 const MAX_CANDIDATES = 200;
 
-const SHAPE = z.object({
+const ANSWER_SHAPE = z.object({
   candidates: z.array(
     z.object({
       action: z.enum(['create', 'enrich']),
@@ -36,7 +36,7 @@ const SHAPE = z.object({
   ),
 });
 
-const answer = z.object({ candidates: z.array(z.unknown()) });
+const modelAnswer = z.object({ candidates: z.array(z.unknown()) });
 
 const candidateFields = z.object({
   action: z.enum(['create', 'enrich']),
@@ -52,8 +52,8 @@ const candidateFields = z.object({
 export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
   const { ctx, settings, job, usage } = input;
   const sources = await sourceSections(input);
-  const { text, concepts, notSent } = await conceptsText(ctx, sources.map((section) => section.text).join('\n'));
-  const staged = await stagedNames(ctx, job.id);
+  const { text, concepts, notSent } = await describeConcepts(ctx, sources.map((section) => section.text).join('\n'));
+  const staged = await readStagedNames(ctx, job.id);
   const stagedConcepts = staged
     .filter(({ targetType }) => targetType === 'concept_create')
     .map(({ targetName }) => targetName);
@@ -67,8 +67,8 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     {
       name: 'concepts',
       ...compose(PROMPT, sections),
-      shape: SHAPE,
-      read: (json) => answer.parse(json).candidates,
+      shape: ANSWER_SHAPE,
+      read: (json) => modelAnswer.parse(json).candidates,
     },
     usage,
   );
@@ -82,7 +82,7 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     if (candidateKeys.has(candidateKey)) return [];
     candidateKeys.add(candidateKey);
     const complete = { ...proposal, model, promptVersion: PROMPT.version };
-    return [newSuggestion(ctx, complete, toOrigin(job, candidateKey))];
+    return [makeSuggestion(ctx, complete, toOrigin(job, candidateKey))];
   });
   return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: notSent };
 }
@@ -150,10 +150,10 @@ function readEnrichment(
   // Aliases and tags are added to those that people gave; none is removed.
   const wanted: Content = {
     ...rest,
-    aliases: union(content.aliases, moreAliases),
-    tags: union(content.tags, moreTags),
+    aliases: mergeTexts(content.aliases, moreAliases),
+    tags: mergeTexts(content.tags, moreTags),
   };
-  const payload = changedFields(content, wanted);
+  const payload = findChangedFields(content, wanted);
   if (Object.keys(payload).length === 0) return undefined;
   return {
     ...rationale,
@@ -167,4 +167,4 @@ function readEnrichment(
   };
 }
 
-const union = (kept: string[], more: string[]): string[] => [...new Set([...kept, ...more])].slice(0, MAX_ITEMS);
+const mergeTexts = (kept: string[], more: string[]): string[] => [...new Set([...kept, ...more])].slice(0, MAX_ITEMS);

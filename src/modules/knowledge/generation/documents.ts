@@ -15,7 +15,7 @@ const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xm
 
 /** The text of a file, read according to its extension. */
 export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const text = await reader(name)(bytes);
+  const text = await chooseReader(name)(bytes);
   if (text.trim() === '') throw badFile('holds no text');
   return text;
 }
@@ -24,9 +24,9 @@ export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>):
 export const isAccepted = (name: string): boolean =>
   ACCEPTED_FILE_TYPES.some((ending) => name.toLowerCase().endsWith(ending));
 
-function reader(name: string): (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string> {
-  if (/\.docx$/i.test(name)) return textOfWord;
-  return /\.xlsx$/i.test(name) ? textOfWorkbook : plainText;
+function chooseReader(name: string): (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string> {
+  if (/\.docx$/i.test(name)) return readWordText;
+  return /\.xlsx$/i.test(name) ? readWorkbookText : plainText;
 }
 
 function plainText(bytes: Uint8Array): string {
@@ -51,14 +51,14 @@ async function readOfficeFile<T>(read: Promise<T>): Promise<T> {
 }
 
 /** Paragraphs, cells and notes of a Word document, a line each. */
-async function textOfWord(bytes: Uint8Array): Promise<string> {
-  const texts = await readOfficeFile(wordParts(bytes));
+async function readWordText(bytes: Uint8Array): Promise<string> {
+  const texts = await readOfficeFile(unpackWordParts(bytes));
   if (texts[0] === undefined) throw badFile('is not a Word document');
   return texts.join('').replaceAll(/\n{3,}/g, '\n\n');
 }
 
 /** The texts of the document's parts; undefined for a part that it lacks. */
-async function wordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
+async function unpackWordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
   const zip = openZip(bytes);
   const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));
   const texts: (string | undefined)[] = [];
@@ -67,12 +67,12 @@ async function wordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
     const entry = entries.get(part);
     left -= entry?.size ?? 0;
     if (left < 0) throw new ZipTooLarge();
-    texts.push(entry && textOfWordPart(await unpackWhole(zip, entry, MAX_UNPACKED_BYTES)));
+    texts.push(entry && readWordPartText(await unpackWhole(zip, entry, MAX_UNPACKED_BYTES)));
   }
   return texts;
 }
 
-function textOfWordPart(xml: Uint8Array): string {
+function readWordPartText(xml: Uint8Array): string {
   const pieces: string[] = [];
   let inText = false;
   // What older programs show of a drawing is there a second time.
@@ -95,7 +95,7 @@ function textOfWordPart(xml: Uint8Array): string {
 }
 
 /** Every sheet of a workbook: its name, then a line for each row. */
-async function textOfWorkbook(bytes: Uint8Array): Promise<string> {
+async function readWorkbookText(bytes: Uint8Array): Promise<string> {
   const sheets = await readOfficeFile(readSmallWorkbook(openZip(bytes), bytes.length, MAX_UNPACKED_BYTES));
   return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');
 }

@@ -10,7 +10,7 @@ import { ACCEPTED_FILE_TYPES, badFile, fileTooLarge, malformedForm } from './fai
 import type { ConceptGeneration } from './service.ts';
 
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
-const MAX_TEXT = 100_000;
+const MAX_TEXT_LENGTH = 100_000;
 /** The maximum number of bytes of a form besides its file. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
@@ -20,14 +20,14 @@ export const conceptGeneration = z
     business_domains: z.array(z.string().max(63)).max(100).optional().meta({
       description: 'Keys of business domains; all of the company when not sent.',
     }),
-    text: z.string().max(MAX_TEXT).optional(),
+    text: z.string().max(MAX_TEXT_LENGTH).optional(),
   })
   .meta({ id: 'ConceptGeneration' });
 
 /** The form that generates concepts: the fields of the JSON body, and a file. */
 export const conceptGenerationForm = z.object({
   business_domains: z.array(z.string()).optional().meta({ description: 'A field for each key.' }),
-  text: z.string().max(MAX_TEXT).optional(),
+  text: z.string().max(MAX_TEXT_LENGTH).optional(),
   file: z
     .string()
     .optional()

@@ -6,42 +6,48 @@ import { NODE_TYPES, type OntologyNode } from '../ontology/node.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { type Resource, unarchivedResources } from '../resources/service.ts';
 import {
-  acceptedResourceIds,
-  conceptChunks,
-  entityHints,
+  chunkConcepts,
+  findAcceptedResourceIds,
   joinLines,
+  makeSuggestion,
   type NewSuggestion,
-  newSuggestion,
   type Proposal,
-  pendingOntologySuggestions,
   RATIONALE_SHAPE,
-  stagedSuggestions,
+  readEntityHints,
+  readPendingOntologySuggestions,
+  readStagedSuggestions,
 } from '../suggestions/service.ts';
 import { type BatchInput, type BatchResult, SourceMissing, toOrigin } from './batch.ts';
-import { type KnownOntology, knownOntology, readNode, readRelation, suggestedNodeIds } from './ontology-candidates.ts';
+import {
+  buildKnownOntology,
+  type KnownOntology,
+  listSuggestedNodeIds,
+  readNode,
+  readRelation,
+} from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.ontologyGeneration;
 /** The maximum number of nodes, and the maximum number of relations, of one answer that are read. */
 const MAX_CANDIDATES = 300;
 /** The maximum number of nodes, and the maximum number of relations, of the company that are read. */
-const MAX_KNOWN = 5000;
+const MAX_KNOWN_ITEMS = 5000;
 
-const text = z.string().nullable();
-const texts = z.array(z.string()).nullable();
+const nullableText = z.string().nullable();
+const nullableTexts = z.array(z.string()).nullable();
 
-const SHAPE = z.object({
+const ANSWER_SHAPE = z.object({
   nodes: z.array(
     z.object({
       key: z.string(),
       name: z.string(),
       description: z.string(),
       node_type: z.enum(NODE_TYPES),
-      aliases: texts,
-      attributes: texts,
-      constraints: texts,
-      source_concept_ids: texts,
-      mapped_catalog_assets: texts,
+      aliases: nullableTexts,
+      attributes: nullableTexts,
+      constraints: nullableTexts,
+      source_concept_ids: nullableTexts,
+      mapped_catalog_assets: nullableTexts,
       ...RATIONALE_SHAPE,
     }),
   ),
@@ -50,15 +56,15 @@ const SHAPE = z.object({
       subject_key: z.string(),
       predicate: z.string(),
       object_key: z.string(),
-      description: text,
-      cardinality: text,
-      relation_type: text,
+      description: nullableText,
+      cardinality: nullableText,
+      relation_type: nullableText,
       ...RATIONALE_SHAPE,
     }),
   ),
 });
 
-const answer = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
+const modelAnswer = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
 
 /**
  * Asks for the nodes and relations of one chunk of the catalogue and one of the concepts. The chunks alternate, so that the
@@ -71,9 +77,9 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
   const part = job.processedCount % parts;
   const catalogue = await readBatch(ctx, source, part);
   if (catalogue === undefined) throw new SourceMissing();
-  const hints = await entityHints(ctx);
-  const chunks = conceptChunks(hints);
-  const known = await readKnown(ctx, job.id, hints);
+  const hints = await readEntityHints(ctx);
+  const chunks = chunkConcepts(hints);
+  const known = await readKnownOntology(ctx, job.id, hints);
   // The nodes of this job come first: relations most likely name these.
   const nodeLines = [...known.nodesByKey].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
   const sections = [
@@ -83,29 +89,33 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
   ];
   const { value, model } = await askModel(
     settings,
-    { name: 'ontology', ...compose(PROMPT, sections), shape: SHAPE, read: (json) => answer.parse(json) },
+    { name: 'ontology', ...compose(PROMPT, sections), shape: ANSWER_SHAPE, read: (json) => modelAnswer.parse(json) },
     usage,
   );
   return collectCandidates(value, known, (proposal, candidateKey) =>
-    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, toOrigin(job, candidateKey)),
+    makeSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, toOrigin(job, candidateKey)),
   );
 }
 
 /** Reads the ontology of the company and the nodes and relations that are suggested already. */
-async function readKnown(ctx: CompanyContext, jobId: string, hints: Resource<Concept>[]): Promise<KnownOntology> {
+async function readKnownOntology(
+  ctx: CompanyContext,
+  jobId: string,
+  hints: Resource<Concept>[],
+): Promise<KnownOntology> {
   const nodes = (await unarchivedResources(ctx, {
     type: 'ontology_node',
-    limit: MAX_KNOWN,
+    limit: MAX_KNOWN_ITEMS,
   })) as Resource<OntologyNode>[];
-  const relations = await unarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN });
-  const suggested = [...(await pendingOntologySuggestions(ctx)), ...(await stagedSuggestions(ctx, jobId))];
-  const accepted = await acceptedResourceIds(ctx, suggestedNodeIds(suggested));
-  return knownOntology({ hints, nodes, relations, suggested, accepted });
+  const relations = await unarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN_ITEMS });
+  const suggested = [...(await readPendingOntologySuggestions(ctx)), ...(await readStagedSuggestions(ctx, jobId))];
+  const accepted = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggested));
+  return buildKnownOntology({ hints, nodes, relations, suggested, accepted });
 }
 
 /** Reads the candidates of an answer: nodes first, which become known to the relations. */
 function collectCandidates(
-  value: z.output<typeof answer>,
+  value: z.output<typeof modelAnswer>,
   known: KnownOntology,
   suggestionOf: (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) => NewSuggestion,
 ): BatchResult {

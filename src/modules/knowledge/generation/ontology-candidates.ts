@@ -28,7 +28,7 @@ type RelationEnds = Record<
 >;
 
 /** The ids of the suggested nodes that suggested relations refer to. */
-export const suggestedNodeIds = (suggested: SuggestedCreation[]): string[] =>
+export const listSuggestedNodeIds = (suggested: SuggestedCreation[]): string[] =>
   suggested
     .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])
     .filter((id) => typeof id === 'string');
@@ -37,7 +37,7 @@ export const suggestedNodeIds = (suggested: SuggestedCreation[]): string[] =>
  * The ontology as the model may refer to it. `suggested`: pending or staged suggestions; `accepted`: the nodes that accepted
  * suggestions became, by suggestion.
  */
-export function knownOntology(of: {
+export function buildKnownOntology(of: {
   hints: Resource[];
   nodes: Resource<OntologyNode>[];
   relations: Resource[];

@@ -8,7 +8,7 @@ import { isAiConfigured } from '../suggestions/service.ts';
 import { prerequisiteMissing } from './failures.ts';
 
 /** The prerequisites of generating concepts, and the names of those that are missing. */
-export async function conceptPrerequisites(ctx: CompanyContext) {
+export async function checkConceptPrerequisites(ctx: CompanyContext) {
   const businessDomains = await getBusinessDomains(ctx);
   const aiConfigured = isAiConfigured(ctx);
   const missing = [
@@ -19,7 +19,7 @@ export async function conceptPrerequisites(ctx: CompanyContext) {
 }
 
 /** The prerequisites of generating an ontology, and the names of those that are missing. */
-export async function ontologyPrerequisites(ctx: CompanyContext) {
+export async function checkOntologyPrerequisites(ctx: CompanyContext) {
   const connectionId = await readConnectionId(ctx);
   const tableCount = connectionId === null ? 0 : (await listTables(ctx, { page: 1, perPage: 1, search: '' })).total;
   const connections =
@@ -58,7 +58,7 @@ export async function requireBusinessDomains(
 
 /** Requires all prerequisites of generating an ontology from a connection. */
 export async function requireOntologyPrerequisites(ctx: CompanyContext, connectionId: string): Promise<void> {
-  const { connections, entityHintCount } = await ontologyPrerequisites(ctx);
+  const { connections, entityHintCount } = await checkOntologyPrerequisites(ctx);
   if (entityHintCount === 0) {
     throw prerequisiteMissing(
       'entity_hint_concepts',

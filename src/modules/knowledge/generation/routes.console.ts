@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { JOB_STATUSES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { accepted, ok } from '../../../http/endpoint.ts';
-import { sentBody } from '../../../http/sent-body.ts';
+import { toSentBody } from '../../../http/sent-body.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
-import { waiting } from '../../../http/waiting.ts';
+import { declareWaiting } from '../../../http/waiting.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
@@ -12,11 +12,11 @@ import { fileTooLarge, jobEnded, jobNotFound, jobRunning, malformedForm, tooMany
 import { conceptGeneration, conceptGenerationForm, readConceptForm, toGeneration } from './form.ts';
 import {
   cancelJob,
-  conceptPrerequisites,
+  checkConceptPrerequisites,
+  checkOntologyPrerequisites,
   getJob,
   jobStamps,
   listEnrichments,
-  ontologyPrerequisites,
   startConceptGeneration,
   startEnrichment,
   startOntologyGeneration,
@@ -45,7 +45,7 @@ export const generationEndpoints = [
       returns: ok(conceptPrerequisitesRecord),
       fails: [],
     },
-    async ({ ctx }) => viewConceptPrerequisites(await conceptPrerequisites(ctx)),
+    async ({ ctx }) => viewConceptPrerequisites(await checkConceptPrerequisites(ctx)),
   ),
   endpoint(
     {
@@ -62,7 +62,9 @@ export const generationEndpoints = [
       fails: [aiNotConfigured, jobRunning, malformedForm, fileTooLarge, tooManyFiles, storageUnavailable],
     },
     async ({ ctx, body, request }) =>
-      viewJob(await startConceptGeneration(ctx, body ? toGeneration(body) : await readConceptForm(sentBody(request)))),
+      viewJob(
+        await startConceptGeneration(ctx, body ? toGeneration(body) : await readConceptForm(toSentBody(request))),
+      ),
   ),
   endpoint(
     {
@@ -74,7 +76,7 @@ export const generationEndpoints = [
       summary: 'Get a concept generation job',
       description: 'How far it is, and how many suggestions it made: GET …/suggestions lists them by `job_id`.',
       returns: ok(jobRecord),
-      ...waiting(jobStamps),
+      ...declareWaiting(jobStamps),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id, 'concept_generation')),
@@ -91,7 +93,7 @@ export const generationEndpoints = [
       returns: ok(ontologyPrerequisitesRecord),
       fails: tenantSqlFailures,
     },
-    async ({ ctx }) => viewOntologyPrerequisites(await ontologyPrerequisites(ctx)),
+    async ({ ctx }) => viewOntologyPrerequisites(await checkOntologyPrerequisites(ctx)),
   ),
   endpoint(
     {
@@ -119,7 +121,7 @@ export const generationEndpoints = [
       description:
         'How far it is, how many nodes and relations it suggested, and what became of it. Jobs of other kinds are not found here.',
       returns: ok(jobRecord),
-      ...waiting(jobStamps),
+      ...declareWaiting(jobStamps),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id, 'ontology_generation')),
@@ -168,7 +170,7 @@ export const generationEndpoints = [
       summary: 'Get a knowledge job',
       description: 'A job of any kind: generation of concepts or of an ontology, or changes to several resources.',
       returns: ok(jobRecord),
-      ...waiting(jobStamps),
+      ...declareWaiting(jobStamps),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id)),

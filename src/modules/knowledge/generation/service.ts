@@ -6,10 +6,10 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { deniedSuggestions } from '../suggestions/service.ts';
 import { jobEnded, jobNotFound } from './failures.ts';
 import * as store from './store.ts';
-import { endCancelled } from './work.ts';
+import { endAsCancelled } from './work.ts';
 
 export { ACCEPTED_FILE_TYPES } from './failures.ts';
-export { conceptPrerequisites, ontologyPrerequisites } from './prerequisites.ts';
+export { checkConceptPrerequisites, checkOntologyPrerequisites } from './prerequisites.ts';
 export { type ConceptGeneration, startConceptGeneration, startEnrichment, startOntologyGeneration } from './start.ts';
 export type { JobRow } from './store.ts';
 
@@ -46,7 +46,7 @@ export const listEnrichments = (
 /** Cancels a job. Suggestions that an enrichment has made stay; an answer of the model that is under way is discarded. */
 export async function cancelJob(ctx: CompanyContext, id: string): Promise<store.JobRow> {
   await getJob(ctx, id);
-  const cancelled = await endCancelled(ctx, id);
+  const cancelled = await endAsCancelled(ctx, id);
   if (!cancelled) throw jobEnded((await getJob(ctx, id)).status);
   return cancelled;
 }

@@ -11,14 +11,14 @@ export const MAX_BATCHES = 500;
 export function splitBatches(text: string, size = BATCH_CHARACTERS): string[] {
   const batches: string[] = [];
   for (let start = 0; start < text.length; ) {
-    const end = start + size >= text.length ? text.length : cutNear(text, start, start + size);
+    const end = start + size >= text.length ? text.length : findCut(text, start, start + size);
     batches.push(text.slice(start, end));
     start = end;
   }
   return batches;
 }
 
-function cutNear(text: string, start: number, latest: number): number {
+function findCut(text: string, start: number, latest: number): number {
   const earliest = start + Math.floor((latest - start) / 2);
   const near = text.slice(earliest, latest);
   for (const end of ['\n\n', '\n', ' ']) {

@@ -2,16 +2,16 @@ import type { PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { invalid } from '../../../kernel/failure.ts';
-import { noUsage } from '../../../platform/ai.ts';
+import { makeNoUsage } from '../../../platform/ai.ts';
 import { findResources } from '../resources/service.ts';
-import { catalogueLines, chunkLines, conceptChunks, entityHints, requireAi } from '../suggestions/service.ts';
+import { chunkConcepts, chunkLines, describeCatalogue, readEntityHints, requireAi } from '../suggestions/service.ts';
 import { extractText } from './documents.ts';
 import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
 import { withReadingLimit } from './reading-limit.ts';
 import { BATCH_CHARACTERS, MAX_BATCHES, makeSource, splitBatches, storeSource } from './sources.ts';
 import * as store from './store.ts';
-import { endCancelled } from './work.ts';
+import { endAsCancelled } from './work.ts';
 
 /** The input of a generation of concepts. */
 export interface ConceptGeneration {
@@ -47,8 +47,8 @@ export async function startConceptGeneration(
 export async function startOntologyGeneration(ctx: PrincipalContext, connectionId: string): Promise<store.JobRow> {
   requireAi(ctx);
   await requireOntologyPrerequisites(ctx, connectionId);
-  const batches = chunkLines(await catalogueLines(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
-  const totalCount = Math.max(batches.length, conceptChunks(await entityHints(ctx)).length);
+  const batches = chunkLines(await describeCatalogue(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
+  const totalCount = Math.max(batches.length, chunkConcepts(await readEntityHints(ctx)).length);
   if (totalCount > MAX_BATCHES)
     throw prerequisiteMissing('connection_id', 'has too many tables and columns to generate an ontology from');
   return startJob(ctx, {
@@ -106,7 +106,7 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
     suggestionCount: 0,
     rejectedCount: 0,
     conceptsNotSent: 0,
-    usage: noUsage(),
+    usage: makeNoUsage(),
     lastError: null,
     requestId: ctx.correlationId,
     createdByUserId: ctx.actor.id,
@@ -123,7 +123,7 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
     if (source) await storeSource(ctx, source, batches);
     await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId: id });
   } catch (error) {
-    await endCancelled(ctx, id);
+    await endAsCancelled(ctx, id);
     throw error;
   }
   return row;

@@ -4,7 +4,7 @@ import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { byId, idList } from '../../../db/statements.ts';
+import { byId, idListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
 import { isCompanyActive } from '../../companies/queries.ts';
@@ -42,7 +42,7 @@ export const selectStamps = (db: ControlDb, companyId: string, ids: readonly str
   return db
     .select({ id: jobs.id, stamp: sql<string>`json_array(${sql.join(shown, sql`, `)})` })
     .from(jobs)
-    .where(and(eq(jobs.companyId, companyId), sql`${jobs.id} in ${idList(ids)}`));
+    .where(and(eq(jobs.companyId, companyId), sql`${jobs.id} in ${idListSql(ids)}`));
 };
 
 /** The active generation of a type. */
@@ -90,7 +90,7 @@ export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number)
     .returning();
 
 /** The SQL that adds to the usage of a job. */
-const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
+const addToUsage = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
   sql`json_object('requests', ${jobs.usage} ->> '$.requests' + ${requests},
     'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},
     'completion_tokens', ${jobs.usage} ->> '$.completion_tokens' + ${completion_tokens})`;
@@ -99,14 +99,14 @@ const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL
 export const addUsage = (db: ControlDb, key: JobKey, usage: AiUsage) =>
   db
     .update(jobs)
-    .set({ usage: usageWith(usage) })
+    .set({ usage: addToUsage(usage) })
     .where(byKey(key));
 
 /** Ends a lease, so that the next delivery can have the job at once. */
 export const releaseJob = (db: ControlDb, key: JobKey, until: number, usage: AiUsage) =>
   db
     .update(jobs)
-    .set({ leasedUntil: null, usage: usageWith(usage) })
+    .set({ leasedUntil: null, usage: addToUsage(usage) })
     .where(and(byKey(key), eq(jobs.leasedUntil, until)));
 
 /** Records that the batch after `job.processedCount` is done, unless it is recorded, and ends the job with the last. */
@@ -130,7 +130,7 @@ export const advanceJob = (
       suggestionCount: job.suggestionCount + suggestions,
       rejectedCount: job.rejectedCount + rejected,
       conceptsNotSent: Math.max(job.conceptsNotSent, conceptsNotSent),
-      usage: usageWith(usage),
+      usage: addToUsage(usage),
       status: last ? 'succeeded' : 'running',
       endedAt: last ? now : null,
       leasedUntil: null,
@@ -145,7 +145,7 @@ export const advanceJob = (
 export const failJob = (db: ControlDb, job: JobRow, lastError: string, usage: AiUsage, now: number) =>
   db
     .update(jobs)
-    .set({ status: 'failed', lastError, usage: usageWith(usage), endedAt: now, leasedUntil: null, updatedAt: now })
+    .set({ status: 'failed', lastError, usage: addToUsage(usage), endedAt: now, leasedUntil: null, updatedAt: now })
     .where(and(byKey(job), isActive, eq(jobs.processedCount, job.processedCount)))
     .returning();
 
@@ -162,7 +162,7 @@ export const selectActiveIds = (db: ControlDb, ids: readonly string[]) =>
   db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(isActive, sql`${jobs.id} in ${idList(ids)}`));
+    .where(and(isActive, sql`${jobs.id} in ${idListSql(ids)}`));
 
 /** Active jobs of any company that nothing has changed since `since`, and that no delivery has leased. */
 export const selectStalled = (db: ControlDb, { now, since }: { now: number; since: number }, limit: number) =>

@@ -5,7 +5,12 @@ import { viewBy } from '../../../http/wire.ts';
 import { timestamp } from '../../../kernel/fields.ts';
 import { businessDomain } from '../business-domains/service.ts';
 import { usageView } from '../resources/views.ts';
-import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
+import {
+  ACCEPTED_FILE_TYPES,
+  type checkConceptPrerequisites,
+  type checkOntologyPrerequisites,
+  type JobRow,
+} from './service.ts';
 
 export const jobRecord = z
   .object({
@@ -68,7 +73,7 @@ export const viewConceptPrerequisites = ({
   aiConfigured,
   businessDomains,
   missing,
-}: Awaited<ReturnType<typeof conceptPrerequisites>>): z.input<typeof conceptPrerequisitesRecord> => ({
+}: Awaited<ReturnType<typeof checkConceptPrerequisites>>): z.input<typeof conceptPrerequisitesRecord> => ({
   ready: missing.length === 0,
   ai_configured: aiConfigured,
   business_domains: businessDomains,
@@ -91,7 +96,7 @@ export const viewOntologyPrerequisites = ({
   connections,
   entityHintCount,
   missing,
-}: Awaited<ReturnType<typeof ontologyPrerequisites>>): z.input<typeof ontologyPrerequisitesRecord> => ({
+}: Awaited<ReturnType<typeof checkOntologyPrerequisites>>): z.input<typeof ontologyPrerequisitesRecord> => ({
   ready: missing.length === 0,
   ai_configured: aiConfigured,
   connections,

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { JobType } from '../../../db/schema/knowledge-jobs.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { type AiUsage, maxAskMs, noUsage } from '../../../platform/ai.ts';
+import { type AiUsage, computeMaxAskMs, makeNoUsage } from '../../../platform/ai.ts';
 import { logError } from '../../../platform/log.ts';
 import { deleteObjects } from '../../../platform/stored-files.ts';
 import { findResources } from '../resources/service.ts';
@@ -10,8 +10,8 @@ import {
   discardStatement,
   insertStatements,
   isAiConfigured,
+  makeSuggestion,
   modelFailures,
-  newSuggestion,
   nothingProposed,
   proposeChange,
   publishStatements,
@@ -41,31 +41,32 @@ const BATCH_RUNNERS: Record<JobType, (input: BatchInput) => Promise<BatchResult>
 export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const key = { companyId, id: jobId };
-  const until = ctx.now() + leaseMs(ctx);
+  const until = ctx.now() + computeLeaseMs(ctx);
   const [job] = await store.leaseJob(ctx.db, key, ctx.now(), until);
   if (!job) return;
-  const usage = noUsage();
+  const usage = makeNoUsage();
   try {
     if (job.attempts > MAX_ATTEMPTS) throw new TooManyAttempts();
     const result = await BATCH_RUNNERS[job.type]({ ctx, settings: requireAi(ctx), job, usage });
     const isMore = await recordBatch(ctx, job, result, usage);
     if (isMore) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
   } catch (error) {
-    const lastError = finalError(error);
+    const lastError = findFinalError(error);
     if (lastError === undefined) {
       await store.releaseJob(ctx.db, key, until, usage);
       throw error;
     }
-    await endFailed(ctx, job, lastError, usage);
+    await endAsFailed(ctx, job, lastError, usage);
   }
 }
 
 class TooManyAttempts extends Error {}
 
-const leaseMs = (ctx: CompanyContext): number => GRACE_MS + (isAiConfigured(ctx) ? maxAskMs(requireAi(ctx)) : 0);
+const computeLeaseMs = (ctx: CompanyContext): number =>
+  GRACE_MS + (isAiConfigured(ctx) ? computeMaxAskMs(requireAi(ctx)) : 0);
 
 /** Returns the message of an error that ends the job; undefined for an error after which the batch is tried again. */
-function finalError(error: unknown): string | undefined {
+function findFinalError(error: unknown): string | undefined {
   if (error instanceof SourceMissing) return 'The text that was sent is no longer available.';
   if (error instanceof TooManyAttempts) return 'The job was tried several times without progress.';
   return modelFailures.some((type) => type.matches(error)) ? (error as Failure).message : undefined;
@@ -101,7 +102,7 @@ async function recordBatch(
 }
 
 /** Ends a job as failed, and deletes its staged suggestions. */
-async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
+async function endAsFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
   const { failed } = await commit(ctx.db, {
     failed: store.failJob(ctx.db, job, lastError, usage, ctx.now()),
     discarded: discardStatement(ctx, job.id),
@@ -110,7 +111,7 @@ async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: stri
 }
 
 /** Ends a job as cancelled, and deletes its staged suggestions; undefined for a job that is not active. */
-export async function endCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
+export async function endAsCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
   const { cancelled } = await commit(ctx.db, {
     cancelled: store.cancelJob(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now()),
     discarded: discardStatement(ctx, id),
@@ -135,7 +136,7 @@ async function proposeEnrichment({ ctx, settings, job, usage }: BatchInput): Pro
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };
   try {
     const proposal = await proposeChange(ctx, settings, target, usage);
-    return { suggestions: [newSuggestion(ctx, proposal, toOrigin(job, `improve\n${target.id}`))], rejected: 0 };
+    return { suggestions: [makeSuggestion(ctx, proposal, toOrigin(job, `improve\n${target.id}`))], rejected: 0 };
   } catch (error) {
     if (nothingProposed.matches(error)) return { suggestions: [], rejected: 1 };
     throw error;

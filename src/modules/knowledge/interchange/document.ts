@@ -79,7 +79,7 @@ export interface Reference {
   isList: boolean;
 }
 
-const concepts = (documentField: string, field = documentField): Reference => ({
+const conceptReference = (documentField: string, field = documentField): Reference => ({
   documentField,
   field,
   type: 'concept',
@@ -88,7 +88,7 @@ const concepts = (documentField: string, field = documentField): Reference => ({
   isList: true,
 });
 
-const items = (kind: 'metric' | 'entity', documentField: string): Reference => ({
+const itemReference = (kind: 'metric' | 'entity', documentField: string): Reference => ({
   documentField,
   field: documentField,
   type: 'semantic',
@@ -97,7 +97,7 @@ const items = (kind: 'metric' | 'entity', documentField: string): Reference => (
   isList: true,
 });
 
-const oneNode = (documentField: string, field: string): Reference => ({
+const nodeReference = (documentField: string, field: string): Reference => ({
   documentField,
   field,
   type: 'ontology_node',
@@ -110,20 +110,20 @@ const oneNode = (documentField: string, field: string): Reference => ({
 export const REFERENCES: Record<ListName, readonly Reference[]> = {
   concepts: [],
   semantic: [
-    concepts('source_concepts', 'source_concept_ids'),
-    concepts('depends_on_concepts'),
-    items('metric', 'depends_on_metrics'),
-    items('entity', 'depends_on_entities'),
+    conceptReference('source_concepts', 'source_concept_ids'),
+    conceptReference('depends_on_concepts'),
+    itemReference('metric', 'depends_on_metrics'),
+    itemReference('entity', 'depends_on_entities'),
   ],
   nodes: [
-    oneNode('parent_node', 'parent_node_id'),
-    concepts('source_concepts'),
-    items('entity', 'mapped_semantic_entities'),
+    nodeReference('parent_node', 'parent_node_id'),
+    conceptReference('source_concepts'),
+    itemReference('entity', 'mapped_semantic_entities'),
   ],
-  relations: [oneNode('subject', 'subject_node_id'), oneNode('object', 'object_node_id')],
+  relations: [nodeReference('subject', 'subject_node_id'), nodeReference('object', 'object_node_id')],
 };
 
-export const FORMAT = 'data-console-knowledge/1';
+export const DOCUMENT_FORMAT = 'data-console-knowledge/1';
 
 /** The maximum number of bytes of a document of any format, for import and export. */
 export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
@@ -131,7 +131,7 @@ export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
 /** The schema of a document: the knowledge of a company without ids, times and the company itself. */
 export const knowledgeDocument = z
   .strictObject({
-    format: z.literal(FORMAT).optional(),
+    format: z.literal(DOCUMENT_FORMAT).optional(),
     concepts: z.array(SHAPES.concepts).default([]),
     semantic: z.array(SHAPES.semantic).default([]),
     nodes: z.array(SHAPES.nodes).default([]),

@@ -1,15 +1,15 @@
-import { deniedInLists } from '../../../access/denials.ts';
+import { findDeniedInLists } from '../../../access/denials.ts';
 import { isAllowed, requireAction } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { deniedBy } from '../../../permissions/denials.ts';
 import { findTables } from '../../managed-tables/service.ts';
-import { hiddenItems } from '../metrics/service.ts';
+import { findHiddenItems } from '../metrics/service.ts';
 import { findResources, uniqueKeyFrom } from '../resources/service.ts';
 import { DEFINITIONS, deniedSuggestions } from '../suggestions/service.ts';
 import {
+  DOCUMENT_FORMAT,
   type Entry,
-  FORMAT,
   type KnowledgeDocument,
   LIST_NAMES,
   type ListName,
@@ -22,7 +22,7 @@ import { exportTooLarge } from './failures.ts';
 import { selectActive } from './store.ts';
 
 /** The number of resources that are read at a time. */
-const BATCH = 500;
+const EXPORT_BATCH_SIZE = 500;
 
 export type ActiveResource = Awaited<ReturnType<typeof selectActive>>[number];
 
@@ -42,22 +42,22 @@ export async function exportKnowledge(ctx: PrincipalContext, maxBytes = MAX_DOCU
   const resources = [...new Set(byId.values())];
   const named = await createTableNamer(ctx, resources);
   const lists = LIST_NAMES.map((list) => [list, toEntries(list, resources, byId, named)] as const);
-  return { document: { format: FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
+  return { document: { format: DOCUMENT_FORMAT, ...Object.fromEntries(lists) } as KnowledgeDocument, resources };
 }
 
 async function readActive(ctx: PrincipalContext, maxBytes: number): Promise<ActiveResource[]> {
   const { targets } = deniedSuggestions(ctx);
-  const { ids: hidden } = await hiddenItems(ctx);
+  const { ids: hidden } = await findHiddenItems(ctx);
   const semantic = { ...targets.semantic, ids: [...targets.semantic.ids, ...hidden] };
-  const denied = { ...targets, concept: deniedInLists(ctx.actor, 'concept'), semantic };
+  const denied = { ...targets, concept: findDeniedInLists(ctx.actor, 'concept'), semantic };
   const all: ActiveResource[] = [];
   let bytes = 0;
   for (let after = ''; ; ) {
-    const batch = await selectActive(ctx.db, ctx.actor.companyId, { after, denied }, BATCH);
+    const batch = await selectActive(ctx.db, ctx.actor.companyId, { after, denied }, EXPORT_BATCH_SIZE);
     all.push(...batch);
     bytes += JSON.stringify(batch).length;
     if (bytes > maxBytes) throw exportTooLarge(maxBytes);
-    if (batch.length < BATCH) return all;
+    if (batch.length < EXPORT_BATCH_SIZE) return all;
     after = batch.at(-1)?.id as string;
   }
 }
@@ -75,7 +75,7 @@ async function addMissingConcepts(ctx: PrincipalContext, byId: Map<string, Activ
   });
   const concepts = active.filter(({ resourceType }) => resourceType === 'concept');
   const byKey = new Map(concepts.map((concept) => [uniqueKeyFrom(concept.content.name as string), concept]));
-  const isHidden = deniedBy(deniedInLists(ctx.actor, 'concept'));
+  const isHidden = deniedBy(findDeniedInLists(ctx.actor, 'concept'));
   const found = (await findResources(ctx, [...new Set(missing)])).filter(({ id }) => !isHidden(id));
   for (const concept of found.toSorted((a, b) => compareByCodePoint(b.id, a.id))) {
     const same = byKey.get(concept.uniqueKey) ?? concept;

@@ -3,18 +3,18 @@ import type { PrincipalContext } from '../../../context.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { inParameters } from '../../../db/statements.ts';
+import { splitIntoParameters } from '../../../db/statements.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { uniqueKeyFrom } from '../resources/service.ts';
 import {
   DEFINITIONS,
   getTarget,
   importSuggestions,
+  listSuggestedReferences,
+  makeSuggestion,
   type NewSuggestion,
-  newSuggestion,
-  pendingCreations,
-  pendingImports,
-  suggestedReferences,
+  readPendingCreations,
+  readPendingImports,
 } from '../suggestions/service.ts';
 import { type Entry, LIST_NAMES, type ListName, REFERENCES, RESOURCE_TYPES, SHAPES } from './document.ts';
 import {
@@ -63,7 +63,7 @@ export async function importKnowledge(
   if (found.length > MAX_ENTRIES) throw tooManyEntries();
   const items = toItems(found, errors);
   return retryOnConcurrentChange(async () => {
-    const { rows, ...imported } = toSuggestions(ctx, items, await readKnown(ctx, items), source, [...errors]);
+    const { rows, ...imported } = toSuggestions(ctx, items, await readKnownTargets(ctx, items), source, [...errors]);
     // Another import has suggested some of it meanwhile.
     if (!isRehearsal && !(await importSuggestions(ctx, rows))) return undefined;
     return imported;
@@ -104,7 +104,7 @@ function toSuggestions(
       promptVersion: 'import',
     };
     const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: item.key };
-    const row = newSuggestion(ctx, proposal, origin);
+    const row = makeSuggestion(ctx, proposal, origin);
     rows.push(row);
     known.set(item.key, { suggestionId: row.id });
     suggestions.push(named);
@@ -121,7 +121,7 @@ function toItems(found: readonly FoundEntry[], errors: ImportError[]): Item[] {
   return found.flatMap(({ list, value, line }) => {
     const parsed = SHAPES[list].safeParse(value);
     if (parsed.error) {
-      const called = nameIn(value);
+      const called = readName(value);
       for (const { path, message } of parsed.error.issues.slice(0, 20)) {
         errors.push({ line, message: `${called}${path.join('.') || list}: ${message}` });
       }
@@ -137,7 +137,7 @@ function toItems(found: readonly FoundEntry[], errors: ImportError[]): Item[] {
   });
 }
 
-const nameIn = (value: unknown): string => {
+const readName = (value: unknown): string => {
   const { name } = Object(value) as { name?: unknown };
   return typeof name === 'string' && name.trim() !== '' ? `${shorten(name, 80)}: ` : '';
 };
@@ -148,7 +148,7 @@ function toItem(list: ListName, value: Entry, line: number): Item {
     field,
     isList,
     named: [value[documentField] ?? []].flat().map((named) => ({
-      key: keyIn(type, keyOf(named as never)),
+      key: makeTargetKey(type, keyOf(named as never)),
       says: `${what} "${typeof named === 'string' ? named : (named as { name: string }).name}" does not exist`,
     })),
   }));
@@ -161,14 +161,21 @@ function toItem(list: ListName, value: Entry, line: number): Item {
       name,
       value,
       references,
-      key: keyIn(RESOURCE_TYPES[list], makeUniqueKey({ ...defaults, ...value })),
+      key: makeTargetKey(RESOURCE_TYPES[list], makeUniqueKey({ ...defaults, ...value })),
     };
   }
   const ends = references.map(({ named }) => named[0]?.key as string);
-  return { list, line, name, value, references, key: keyIn(RESOURCE_TYPES[list], uniqueKeyFrom(...ends, name)) };
+  return {
+    list,
+    line,
+    name,
+    value,
+    references,
+    key: makeTargetKey(RESOURCE_TYPES[list], uniqueKeyFrom(...ends, name)),
+  };
 }
 
-const keyIn = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
+const makeTargetKey = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
 
 const getId = (known: KnownTarget): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
 
@@ -176,24 +183,27 @@ const getId = (known: KnownTarget): string => ('resourceId' in known ? known.res
  * Reads the resources and pending suggestions that the names in a document refer to. Relations that were not suggested by an
  * import are found by the ids of their end nodes, or of the suggestions of these.
  */
-async function readKnown(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, KnownTarget>> {
+async function readKnownTargets(ctx: PrincipalContext, items: readonly Item[]): Promise<Map<string, KnownTarget>> {
   const known = new Map<string, KnownTarget>();
-  for (const { id, targetType, payload } of await pendingCreations(ctx)) {
+  for (const { id, targetType, payload } of await readPendingCreations(ctx)) {
     const { definition } = getTarget(targetType);
-    const ends = suggestedReferences(payload).flatMap(({ field, ids, isList }) => (isList ? [] : [[field, ids[0]]]));
+    const ends = listSuggestedReferences(payload).flatMap(({ field, ids, isList }) =>
+      isList ? [] : [[field, ids[0]]],
+    );
     const content = { ...definition.defaults, ...payload, ...Object.fromEntries(ends) };
-    known.set(keyIn(definition.type, definition.makeUniqueKey(content)), { suggestionId: id });
+    known.set(makeTargetKey(definition.type, definition.makeUniqueKey(content)), { suggestionId: id });
   }
   const named = items.flatMap(({ key, references }) => [
     key,
     ...references.flatMap(({ named }) => named.map((each) => each.key)),
   ]);
-  for (const keys of inParameters([...new Set(named)])) {
-    for (const { id, candidateKey } of await pendingImports(ctx, keys)) known.set(candidateKey, { suggestionId: id });
+  for (const keys of splitIntoParameters([...new Set(named)])) {
+    for (const { id, candidateKey } of await readPendingImports(ctx, keys))
+      known.set(candidateKey, { suggestionId: id });
     await findResources(ctx, keys, known);
   }
-  const relations = items.filter(({ list }) => list === 'relations').flatMap((item) => keyByIds(item, known) ?? []);
-  for (const keys of inParameters(relations)) await findResources(ctx, keys, known);
+  const relations = items.filter(({ list }) => list === 'relations').flatMap((item) => makeKeyByIds(item, known) ?? []);
+  for (const keys of splitIntoParameters(relations)) await findResources(ctx, keys, known);
   return known;
 }
 
@@ -205,17 +215,19 @@ async function findResources(
   const uniqueKeys = keys.map((key) => key.slice(key.indexOf('\n') + 1));
   const rows = await selectByKeys(ctx.db, ctx.actor.companyId, uniqueKeys);
   for (const { id, resourceType, uniqueKey } of rows) {
-    if (!isDenied(ctx.actor, resourceType, id)) known.set(keyIn(resourceType, uniqueKey), { resourceId: id });
+    if (!isDenied(ctx.actor, resourceType, id)) known.set(makeTargetKey(resourceType, uniqueKey), { resourceId: id });
   }
 }
 
 const isKnown = (item: Item, known: ReadonlyMap<string, KnownTarget>): boolean =>
-  known.has(item.key) || (item.list === 'relations' && known.has(keyByIds(item, known) ?? ''));
+  known.has(item.key) || (item.list === 'relations' && known.has(makeKeyByIds(item, known) ?? ''));
 
 /** The key of a relation, made of the ids of its end nodes; null where one of them does not exist. */
-function keyByIds({ list, name, references }: Item, known: ReadonlyMap<string, KnownTarget>): string | null {
+function makeKeyByIds({ list, name, references }: Item, known: ReadonlyMap<string, KnownTarget>): string | null {
   const [subject, object] = references.map(({ named }) => known.get(named[0]?.key ?? ''));
-  return subject && object ? keyIn(RESOURCE_TYPES[list], uniqueKeyFrom(getId(subject), name, getId(object))) : null;
+  return subject && object
+    ? makeTargetKey(RESOURCE_TYPES[list], uniqueKeyFrom(getId(subject), name, getId(object)))
+    : null;
 }
 
 /** Sorts items so that each follows those it refers to. Items in a circle of references, or that refer to one, are errors. */

@@ -7,7 +7,7 @@ import { type AnsiSql, dimensionToAnsi, metricToAnsi } from '../metrics/ansi.ts'
 import { type Item, listTableNames } from '../metrics/definition.ts';
 import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/expression.ts';
 import { Model } from '../metrics/model.ts';
-import { columnNamed, parseRelations } from '../metrics/relations.ts';
+import { parseColumnName, parseRelations } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
 import { normalizeName } from '../resources/service.ts';
 import { compareByCodePoint, type KnowledgeExport } from './export.ts';
@@ -24,7 +24,7 @@ const DATA_TYPES: Record<ValueType, string> = {
   interval: 'Opaque',
 };
 
-const byName = <T extends { name: string }>(all: Iterable<T>): T[] =>
+const sortByName = <T extends { name: string }>(all: Iterable<T>): T[] =>
   [...all].toSorted((a, b) => compareByCodePoint(a.name, b.name));
 
 /**
@@ -56,18 +56,18 @@ export async function buildSemanticModel(
   const fields = Map.groupBy(
     items
       .filter(({ kind }) => kind === 'dimension')
-      .flatMap((item) => exportable(item, () => dimensionToAnsi(model, item))),
+      .flatMap((item) => toNamedSql(item, () => dimensionToAnsi(model, item))),
     ({ tables: [table] }) => table as Table,
   );
-  const computed = [...metrics.values()].flatMap((item) => exportable(item, () => metricToAnsi(model, item)));
+  const computed = [...metrics.values()].flatMap((item) => toNamedSql(item, () => metricToAnsi(model, item)));
   const semanticModel = {
     name: 'data_console',
-    datasets: byName([
+    datasets: sortByName([
       ...[...mapped].map((table) => toDataset(table, fields.get(table) ?? [])),
-      ...missingDatasets(described, found),
+      ...buildMissingDatasets(described, found),
     ]),
-    relationships: byName(parseRelations(texts, tables).map(toRelationship)),
-    metrics: byName(computed).map(({ name, description, sql, type }) => ({
+    relationships: sortByName(parseRelations(texts, tables).map(toRelationship)),
+    metrics: sortByName(computed).map(({ name, description, sql, type }) => ({
       name,
       expression: toAnsiExpression(sql),
       description,
@@ -82,7 +82,7 @@ export async function buildSemanticModel(
 type NamedSql = AnsiSql & { name: string; description: string };
 
 /** Writes an item as SQL; an empty list for an item that cannot be computed. */
-function exportable(
+function toNamedSql(
   { name, description }: { name: string; description: string },
   write: () => AnsiSql | null,
 ): NamedSql[] {
@@ -101,7 +101,7 @@ const toDataset = (table: Table, fields: readonly NamedSql[]) => ({
   name: table.name,
   source: `public.${table.name}`,
   primary_key: ['id'],
-  fields: byName(fields).map(({ name, description, sql, type }) => ({
+  fields: sortByName(fields).map(({ name, description, sql, type }) => ({
     name,
     expression: toAnsiExpression(sql),
     dimension: { is_time: isTime(type) },
@@ -111,16 +111,16 @@ const toDataset = (table: Table, fields: readonly NamedSql[]) => ({
 });
 
 /** Datasets for the tables that items map but that do not exist, with the columns that dimensions map. */
-function missingDatasets(items: readonly (Item & { description: string })[], tables: readonly Table[]) {
+function buildMissingDatasets(items: readonly (Item & { description: string })[], tables: readonly Table[]) {
   const known = new Set(tables.flatMap(({ id, name }) => [id, name]));
   const names = new Set(items.flatMap((item) => listTableNames(item).flat()).filter((name) => !known.has(name)));
   return [...names].map((name) => ({
     name,
     source: `public.${name}`,
-    fields: byName(
+    fields: sortByName(
       items.flatMap((item) => {
         const [text = '', ...others] = item.mapped_columns;
-        const mapped = columnNamed(text);
+        const mapped = parseColumnName(text);
         const isField = item.kind === 'dimension' && item.formula === null && others.length === 0;
         if (!isField || mapped?.table !== name) return [];
         const expression = toAnsiExpression(`${quoted(name)}.${quoted(mapped.column)}`);

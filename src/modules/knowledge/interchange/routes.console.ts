@@ -4,7 +4,7 @@ import { concurrentChange } from '../../../db/failures.ts';
 import { TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { ok, prepared } from '../../../http/endpoint.ts';
 import { queryFlag } from '../../../http/list-query.ts';
-import { sentBody } from '../../../http/sent-body.ts';
+import { toSentBody } from '../../../http/sent-body.ts';
 import { endpoint } from '../../../http/surfaces/knowledge.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
@@ -73,6 +73,6 @@ export const interchangeEndpoints = [
       ),
       fails: [importTooLarge, importUnreadable, invalid, concurrentChange],
     },
-    async ({ ctx, query, request }) => importKnowledge(ctx, await readDocument(sentBody(request)), query.dry_run),
+    async ({ ctx, query, request }) => importKnowledge(ctx, await readDocument(toSentBody(request)), query.dry_run),
   ),
 ];

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, ne, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { type ResourceType, resources } from '../../../db/schema/knowledge-resources.ts';
-import { idList } from '../../../db/statements.ts';
+import { idListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 /**
@@ -46,6 +46,6 @@ export const selectByKeys = (db: ControlDb, companyId: string, keys: readonly st
       and(
         eq(resources.companyId, companyId),
         ne(resources.status, 'archived'),
-        sql`${resources.uniqueKey} in ${idList(keys)}`,
+        sql`${resources.uniqueKey} in ${idListSql(keys)}`,
       ),
     );

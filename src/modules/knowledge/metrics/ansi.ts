@@ -1,14 +1,14 @@
-import { dimensionValue } from './compile.ts';
+import { compileDimension } from './compile.ts';
 import type { Item } from './definition.ts';
 import {
   aggregateSql,
   type Expression,
   ExpressionError,
+  formatType,
   listTables,
-  ownLength,
+  measureOwnLength,
   type Table,
   TextBudget,
-  typeName,
   type ValueType,
 } from './expression.ts';
 import type { Model } from './model.ts';
@@ -25,12 +25,12 @@ export interface AnsiSql {
  * expression.
  */
 const MAX_VISITS = 300;
-const MAX_SQL = 50_000;
+const MAX_SQL_LENGTH = 50_000;
 
 /** The SQL of a dimension. @throws what `Model.dimension` throws; ExpressionError where it would be too long */
 export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
-  const value = dimensionValue(model, item);
-  const sql = write(value, new TextBudget(MAX_SQL), noAggregate);
+  const value = compileDimension(model, item);
+  const sql = writeAnsi(value, new TextBudget(MAX_SQL_LENGTH), rejectAggregate);
   return { sql, type: value.type, tables: listTables([value]) };
 }
 
@@ -40,7 +40,7 @@ export function dimensionToAnsi(model: Model, item: Item): AnsiSql {
  */
 export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
   const tables: Table[] = [];
-  const budget = new TextBudget(MAX_SQL);
+  const budget = new TextBudget(MAX_SQL_LENGTH);
   let visits = 0;
   let isSemiAdditive = false;
   const compileFormula = (of: Item, outer: readonly Expression[]): string => {
@@ -50,11 +50,13 @@ export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
     isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outer, ...metric.filters];
     tables.push(...metric.tables, ...listTables([metric.formula, ...metric.filters]));
-    return write(metric.formula, budget, (part) => {
+    return writeAnsi(metric.formula, budget, (part) => {
       if (part.kind === 'metric') return `(${compileFormula(model.metricNamed(part.name), filters)})`;
       const { argument, filter } = part.call;
-      const conditions = [...(filter ? [filter] : []), ...filters].map((each) => write(each, budget, noAggregate));
-      return aggregateSql(part.call, argument ? write(argument, budget, noAggregate) : '*', conditions);
+      const conditions = [...(filter ? [filter] : []), ...filters].map((each) =>
+        writeAnsi(each, budget, rejectAggregate),
+      );
+      return aggregateSql(part.call, argument ? writeAnsi(argument, budget, rejectAggregate) : '*', conditions);
     });
   };
   const sql = compileFormula(item, []);
@@ -64,28 +66,28 @@ export function metricToAnsi(model: Model, item: Item): AnsiSql | null {
 
 type Aggregating = Extract<Expression, { kind: 'aggregate' | 'metric' }>;
 
-const noAggregate = (): never => {
+const rejectAggregate = (): never => {
   throw new ExpressionError('aggregates cannot be nested');
 };
 
-function write(expression: Expression, budget: TextBudget, aggregate: (part: Aggregating) => string): string {
-  budget.spend(ownLength(expression), 1);
+function writeAnsi(expression: Expression, budget: TextBudget, aggregate: (part: Aggregating) => string): string {
+  budget.spend(measureOwnLength(expression), 1);
   switch (expression.kind) {
     case 'column':
-      return `${identifier(expression.table.name)}.${identifier(expression.column)}`;
+      return `${quoteIdentifier(expression.table.name)}.${quoteIdentifier(expression.column)}`;
     case 'text': {
       const literal = `'${expression.value.replaceAll("'", "''")}'`;
-      return expression.type === 'text' ? literal : `CAST(${literal} AS ${typeName(expression.type)})`;
+      return expression.type === 'text' ? literal : `CAST(${literal} AS ${formatType(expression.type)})`;
     }
     case 'null':
-      return `CAST(NULL AS ${typeName(expression.type)})`;
+      return `CAST(NULL AS ${formatType(expression.type)})`;
     case 'sql':
       return expression.parts
-        .map((part) => (typeof part === 'string' ? part : write(part, budget, aggregate)))
+        .map((part) => (typeof part === 'string' ? part : writeAnsi(part, budget, aggregate)))
         .join('');
     default:
       return aggregate(expression);
   }
 }
 
-const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;

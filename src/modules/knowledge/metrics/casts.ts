@@ -2,7 +2,7 @@ import { type Expression, ExpressionError, isTime, sql, type ValueType } from '.
 import { toType } from './types.ts';
 
 /** The names of types in a cast. */
-const TYPES: ReadonlyMap<string, ValueType> = new Map([
+const CAST_TYPES: ReadonlyMap<string, ValueType> = new Map([
   ['text', 'text'],
   ['integer', 'integer'],
   ['int', 'integer'],
@@ -15,11 +15,11 @@ const TYPES: ReadonlyMap<string, ValueType> = new Map([
 ]);
 
 /** The type that a cast names. @throws ExpressionError for one that is not listed */
-export function typeNamed(name: string): ValueType {
-  const type = TYPES.get(name);
+export function findType(name: string): ValueType {
+  const type = CAST_TYPES.get(name);
   if (type !== undefined) return type;
   throw new ExpressionError(
-    `the type "${name.slice(0, 40)}" is not supported; use one of ${[...TYPES.keys()].join(', ')}`,
+    `the type "${name.slice(0, 40)}" is not supported; use one of ${[...CAST_TYPES.keys()].join(', ')}`,
   );
 }
 

@@ -36,7 +36,7 @@ export interface CompiledQuery {
 }
 
 /** The maximum number of characters of a statement, which Postgres has to plan. */
-export const MAX_SQL = 400_000;
+export const MAX_SQL_LENGTH = 400_000;
 
 /**
  * Compiles a metric query to one statement, as `docs/metrics.md` explains. All values are bound: the text holds only our own
@@ -45,9 +45,9 @@ export const MAX_SQL = 400_000;
  */
 export function compileQuery(model: Model, query: MetricQuery): CompiledQuery {
   try {
-    return compileWithin(new TextBudget(MAX_SQL), model, query);
+    return compileWithin(new TextBudget(MAX_SQL_LENGTH), model, query);
   } catch (error) {
-    throw error instanceof ExpressionError ? tooLong(query, error) : error;
+    throw error instanceof ExpressionError ? queryTooLong(query, error) : error;
   }
 }
 
@@ -55,7 +55,7 @@ function compileWithin(budget: TextBudget, model: Model, query: MetricQuery): Co
   const { values, bind } = textBindings();
   const groupings = query.dimensions.map((item) => compileGrouping(model, item, query.timeGrain));
   const conditions = query.filters.map(({ dimension, operator, values }): Condition => {
-    const value = dimensionValue(model, dimension);
+    const value = compileDimension(model, dimension);
     return { item: dimension, value, type: value.type as Condition['type'], operator, values };
   });
   const measures = new Measures(model, budget);
@@ -91,11 +91,11 @@ const uniqueById = <T extends { id: string }>(all: readonly T[]): T[] => [
   ...new Map(all.map((each) => [each.id, each])).values(),
 ];
 
-const tooLong = ({ metrics: [item] }: MetricQuery, { message }: ExpressionError) =>
+const queryTooLong = ({ metrics: [item] }: MetricQuery, { message }: ExpressionError) =>
   semanticItemUnknown('metric', (item as Item).name, `the statement is too large: ${message}`);
 
 /** The value of a dimension for each row: null where its filters do not hold. */
-export function dimensionValue(model: Model, item: Item): Expression {
+export function compileDimension(model: Model, item: Item): Expression {
   const { value, filters } = model.dimension(item);
   const [first, ...others] = filters;
   if (!first) return value;
@@ -105,7 +105,7 @@ export function dimensionValue(model: Model, item: Item): Expression {
 
 /** The grouping by a dimension: dates and times become the first day of their grain, in UTC. */
 function compileGrouping(model: Model, item: Item, grain: TimeGrain | null): Grouping {
-  const value = dimensionValue(model, item);
+  const value = compileDimension(model, item);
   if (grain === null || !isTime(value.type)) return { item, value };
   const first = truncateTime(grain, value);
   return { item, value: value.type === 'date' ? first : sql('date')`(${first} AT TIME ZONE 'UTC')::date` };

@@ -9,7 +9,7 @@ import {
 } from './expression.ts';
 import { AGGREGATES } from './functions.ts';
 import { parseExpression } from './parse.ts';
-import { columnNamed, tableNamesIn } from './relations.ts';
+import { listRelationTables, parseColumnName } from './relations.ts';
 import { toType } from './types.ts';
 
 /** A semantic item, with the fields that metric queries read. */
@@ -54,7 +54,7 @@ export interface SemiAdditive {
 }
 
 /** The names of aggregates in `aggregation`, besides their own. */
-const ALIASES: ReadonlyMap<string, string> = new Map([
+const AGGREGATE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['average', 'avg'],
   ['mean', 'avg'],
   ['minimum', 'min'],
@@ -66,8 +66,8 @@ const DISTINCT_NAMES = new Set(['count_distinct', 'count distinct', 'distinct_co
 export function listTableNames({ mapped_tables, mapped_columns, mapped_relations }: ItemDefinition): string[][] {
   return [
     [...mapped_tables],
-    mapped_columns.flatMap((text) => columnNamed(text)?.table ?? []),
-    mapped_relations.flatMap(tableNamesIn),
+    mapped_columns.flatMap((text) => parseColumnName(text)?.table ?? []),
+    mapped_relations.flatMap(listRelationTables),
   ];
 }
 
@@ -79,7 +79,7 @@ const findTables = (tables: readonly Table[], names: readonly string[]): Table[]
 /** Parses a dimension. @throws ExpressionError where it cannot be computed */
 export function parseDimension(item: ItemDefinition, all: readonly Table[]): Dimension {
   const tables = findTables(all, listTableNames(item).flat());
-  const value = item.formula === null ? onlyColumn(item, tables) : parseExpression(item.formula, { tables });
+  const value = item.formula === null ? findOnlyColumn(item, tables) : parseExpression(item.formula, { tables });
   if (value.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
   if (![...walkExpression(value)].some(({ kind }) => kind === 'column'))
     throw new ExpressionError('it names no column');
@@ -109,12 +109,12 @@ export function parseMetric(
 const parseFilters = ({ filters }: ItemDefinition, tables: readonly Table[]): Expression[] =>
   filters.map((filter) => toType('boolean', parseExpression(filter, { tables })));
 
-function onlyColumn({ mapped_columns }: ItemDefinition, tables: readonly Table[]): Expression {
+function findOnlyColumn({ mapped_columns }: ItemDefinition, tables: readonly Table[]): Expression {
   const [text, ...others] = mapped_columns;
   if (text === undefined || others.length > 0) {
     throw new ExpressionError('it needs a formula or exactly one mapped column');
   }
-  const mapped = columnNamed(text);
+  const mapped = parseColumnName(text);
   const [table] = mapped ? findTables(tables, [mapped.table]) : [];
   const column = table?.columns.find(({ name }) => name === mapped?.column);
   if (!table || !column) throw new ExpressionError(`column "${text}" does not exist in the mapped tables`);
@@ -123,7 +123,7 @@ function onlyColumn({ mapped_columns }: ItemDefinition, tables: readonly Table[]
 
 /** The formula, with the aggregation around it where it has no aggregates of its own. */
 function parseAggregated(item: ItemDefinition, tables: readonly Table[], formula: Expression | null): Expression {
-  const parts = formula ? [...topLevel(formula)] : [];
+  const parts = formula ? [...walkOutsideAggregates(formula)] : [];
   const isAggregated = parts.some(({ kind }) => kind === 'aggregate' || kind === 'metric');
   const bare = parts.find(({ kind }) => kind === 'column');
   if (formula && isAggregated) {
@@ -139,32 +139,32 @@ function parseAggregated(item: ItemDefinition, tables: readonly Table[], formula
   if (!formula && word.name === 'count' && !word.isDistinct && item.mapped_columns.length !== 1) {
     return { kind: 'aggregate', type: 'integer', call: { ...word, argument: null, filter: null } };
   }
-  const argument = formula ?? onlyColumn(withoutTime(item, tables), tables);
+  const argument = formula ?? findOnlyColumn(removeTimeColumn(item, tables), tables);
   const type = (AGGREGATES.get(word.name) as (value: Expression) => ValueType)(argument);
   return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
 }
 
 /** Yields an expression and its parts, but no parts of aggregates. */
-function* topLevel(expression: Expression): Generator<Expression> {
+function* walkOutsideAggregates(expression: Expression): Generator<Expression> {
   yield expression;
   if (expression.kind !== 'sql') return;
-  for (const part of expression.parts) if (typeof part !== 'string') yield* topLevel(part);
+  for (const part of expression.parts) if (typeof part !== 'string') yield* walkOutsideAggregates(part);
 }
 
 function parseAggregation({ aggregation }: ItemDefinition): Pick<Aggregate, 'name' | 'isDistinct'> | undefined {
   const word = (aggregation ?? '').trim().toLowerCase();
   if (DISTINCT_NAMES.has(word)) return { name: 'count', isDistinct: true };
   if (word === 'last' || word === 'first') return { name: 'sum', isDistinct: false };
-  const name = ALIASES.get(word) ?? word;
+  const name = AGGREGATE_ALIASES.get(word) ?? word;
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 
 /** For `last` and `first`, removes the time column from the mapped columns: the others are added up. */
-function withoutTime(item: ItemDefinition, tables: readonly Table[]): ItemDefinition {
+function removeTimeColumn(item: ItemDefinition, tables: readonly Table[]): ItemDefinition {
   const time = parseSemiAdditive(item, tables)?.by;
   if (time?.kind !== 'column') return item;
   const isTheTime = (text: string): boolean => {
-    const mapped = columnNamed(text);
+    const mapped = parseColumnName(text);
     return mapped?.column === time.column && (mapped.table === time.table.id || mapped.table === time.table.name);
   };
   return { ...item, mapped_columns: item.mapped_columns.filter((text) => !isTheTime(text)) };
@@ -175,7 +175,7 @@ function parseSemiAdditive(item: ItemDefinition, tables: readonly Table[]): Semi
   const which = (item.aggregation ?? '').trim().toLowerCase();
   if (which !== 'last' && which !== 'first') return null;
   const times = item.mapped_columns.flatMap((text) => {
-    const column = onlyColumn({ ...item, mapped_columns: [text] }, tables);
+    const column = findOnlyColumn({ ...item, mapped_columns: [text] }, tables);
     return isTime(column.type) ? [column] : [];
   });
   const [by, another] = times;

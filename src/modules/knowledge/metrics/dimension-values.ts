@@ -2,7 +2,7 @@ import type { PrincipalContext } from '../../../context.ts';
 import { Failure, isInvalid } from '../../../kernel/failure.ts';
 import { runAllUserSql, type UserSqlLimits } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
-import { dimensionValue } from './compile.ts';
+import { compileDimension } from './compile.ts';
 import type { Item } from './definition.ts';
 import type { ValueType } from './expression.ts';
 import { mayRead, type PreparedQuery } from './prepare.ts';
@@ -16,7 +16,7 @@ const LOOKUP_LIMITS: UserSqlLimits = { rows: 200, bytes: 256 * 1024, millisecond
  * The maximum number of values that are looked up at once, and the maximum number of similar ones that are suggested for those
  * that are missing.
  */
-const MAX_LOOKED_UP = 50;
+const MAX_LOOKUP_VALUES = 50;
 const MAX_SIMILAR_VALUES = 5;
 const MAX_DESCRIBED_VALUES = 3;
 
@@ -63,7 +63,7 @@ export async function sampleValues(
   const samples: { id: string; sample: ValuesSql }[] = [];
   for (const id of ids) {
     const item = found.all.get(id);
-    const type = item && undefinedIfInvalid(() => dimensionValue(model, item).type);
+    const type = item && undefinedIfInvalid(() => compileDimension(model, item).type);
     if (!item || !type) continue;
     sampled.set(id, { type, values: [] });
     const sample = type === 'text' ? undefinedIfInvalid(() => sampleSql(model, item, limits)) : undefined;
@@ -100,11 +100,11 @@ export async function checkValues(
   { query: { filters }, model }: PreparedQuery,
 ): Promise<{ values: (readonly string[])[]; problems: string[] }> {
   const isOfTexts = ({ dimension, operator }: Filter) =>
-    operator !== 'is_null' && dimensionValue(model, dimension).type === 'text';
+    operator !== 'is_null' && compileDimension(model, dimension).type === 'text';
   const looked = filters.map((filter, index) => ({ filter, index })).filter(({ filter }) => isOfTexts(filter));
   const problems = looked
-    .filter(({ filter }) => filter.values.length > MAX_LOOKED_UP)
-    .map(({ index }) => `filters.${index}.values: must be ${MAX_LOOKED_UP} values at most`);
+    .filter(({ filter }) => filter.values.length > MAX_LOOKUP_VALUES)
+    .map(({ index }) => `filters.${index}.values: must be ${MAX_LOOKUP_VALUES} values at most`);
   if (problems.length > 0) return { values: [], problems };
   const found = await readValues(
     ctx,
@@ -124,7 +124,7 @@ export async function checkValues(
     else if (!EXACT_OPERATORS.has(operator)) {
       if (known.length === 0) problems.push(`filters.${index}: no value of "${dimension.name}" fits`);
     } else {
-      const fitting = filter.values.map((value) => matchingValue(known, value));
+      const fitting = filter.values.map((value) => findMatchingValue(known, value));
       values[index] = fitting.map((value, position) => value ?? (filter.values[position] as string));
       missing.push(
         ...filter.values
@@ -137,7 +137,7 @@ export async function checkValues(
 }
 
 /** The value itself, or else the one that differs in case alone. */
-function matchingValue(known: readonly string[], value: string): string | undefined {
+function findMatchingValue(known: readonly string[], value: string): string | undefined {
   if (known.includes(value)) return value;
   const [one, other] = known.filter((each) => each.toLowerCase() === value.toLowerCase());
   return other === undefined ? one : undefined;

@@ -77,7 +77,7 @@ export class TextBudget {
 }
 
 /** The name of a type in Postgres. */
-export const typeName = (type: ValueType): string =>
+export const formatType = (type: ValueType): string =>
   type === 'uuid' || type === 'interval' ? type : POSTGRES_TYPES[type];
 
 /** An expression made of our own text and other expressions, in brackets. */
@@ -135,7 +135,7 @@ export interface Rendering {
 }
 
 /** The length of an expression's SQL without that of its parts. */
-export function ownLength(expression: Expression): number {
+export function measureOwnLength(expression: Expression): number {
   switch (expression.kind) {
     case 'column':
       return expression.table.name.length + expression.column.length;
@@ -150,14 +150,14 @@ export function ownLength(expression: Expression): number {
 
 /** The SQL of an expression. @throws ExpressionError where the budget does not suffice */
 export function render(expression: Expression, as: Rendering): string {
-  as.budget.spend(ownLength(expression), 1);
+  as.budget.spend(measureOwnLength(expression), 1);
   switch (expression.kind) {
     case 'column':
       return as.column(expression.table, expression.column);
     case 'text':
-      return `${as.bind(expression.value)}::${typeName(expression.type)}`;
+      return `${as.bind(expression.value)}::${formatType(expression.type)}`;
     case 'null':
-      return `NULL::${typeName(expression.type)}`;
+      return `NULL::${formatType(expression.type)}`;
     case 'aggregate':
       return as.aggregate(expression.call, expression.type);
     case 'metric':

@@ -86,7 +86,7 @@ const rejectNestedAggregate = () => {
   throw new Error('an aggregate within an aggregate');
 };
 
-interface Parts {
+interface FactParts {
   measures: readonly Measure[];
   groups: readonly string[];
   /** The conditions of the query, as SQL. */
@@ -99,16 +99,16 @@ interface Parts {
 
 const joinConditions = (conditions: readonly string[]): string => conditions.join(' AND ');
 const sumLengths = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
-const where = (conditions: readonly string[]): string =>
+const whereSql = (conditions: readonly string[]): string =>
   conditions.length > 0 ? `\n    WHERE ${joinConditions(conditions)}` : '';
-const groupBy = ({ length }: readonly string[]): string =>
+const groupBySql = ({ length }: readonly string[]): string =>
   length > 0 ? `\n    GROUP BY ${Array.from({ length }, (_, index) => index + 1).join(', ')}` : '';
 
 /**
  * Makes the SQL of aggregates over rows. A filter that all of them share goes into `WHERE`, others into each aggregate; rows
  * that no aggregate counts are excluded, so that they form no group.
  */
-function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts): string {
+function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: FactParts): string {
   const [first = []] = sets.values();
   const isShared = sets.size === 1;
   const some = [...sets.values()].every((filters) => filters.length > 0)
@@ -122,28 +122,28 @@ function aggregatesSql({ measures, groups, conditionSql, sets, from, as }: Parts
     return `${aggregateSql(measure.call, argument ? render(argument, as) : '*', conditions)} AS ${measure.name}`;
   });
   const conditions = [...conditionSql, ...(isShared ? first : some)];
-  return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${where(conditions)}${groupBy(groups)}`;
+  return `SELECT ${[...groups, ...columns].join(', ')}\n    ${from}${whereSql(conditions)}${groupBySql(groups)}`;
 }
 
 /** The SQL of one aggregate over the rows of the last, or first, time of each group. */
-function semiAdditiveSql({ measures: [measure], groups, conditionSql, sets, from, as }: Parts): string {
+function semiAdditiveSql({ measures: [measure], groups, conditionSql, sets, from, as }: FactParts): string {
   const { call, semiAdditive, filterKey, name } = measure as Measure;
   const at = render((semiAdditive as NonNullable<Measure['semiAdditive']>).by, as);
   const values = [call.argument, call.filter].map((part) => (part ? render(part, as) : 'true'));
   const ranked = [
     ...groups,
     `${values[0]} AS v1, ${values[1]} AS v2`,
-    `rank() OVER (${partitionBy(groups)}ORDER BY ${at}${semiAdditive?.which === 'last' ? ' DESC' : ''}) AS place`,
+    `rank() OVER (${partitionBySql(groups)}ORDER BY ${at}${semiAdditive?.which === 'last' ? ' DESC' : ''}) AS place`,
   ];
   const conditions = [...conditionSql, ...(sets.get(filterKey) ?? []), `${at} IS NOT NULL`];
   const names = groups.map((_, index) => groupName(index));
   const column = `${aggregateSql(call, call.argument ? 'v1' : '*', call.filter ? ['v2'] : [])} AS ${name}`;
-  const rows = `SELECT ${ranked.join(', ')}\n    ${from}${where(conditions)}`;
-  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${groupBy(groups)}`;
+  const rows = `SELECT ${ranked.join(', ')}\n    ${from}${whereSql(conditions)}`;
+  return `SELECT ${[...names, column].join(', ')}\n    FROM (${rows}) AS ranked WHERE place = 1${groupBySql(groups)}`;
 }
 
 /** The SQL of the groups, without their names. */
-function partitionBy(groups: readonly string[]): string {
+function partitionBySql(groups: readonly string[]): string {
   const values = groups.map((group, index) => group.slice(0, -` AS ${groupName(index)}`.length));
   return values.length > 0 ? `PARTITION BY ${values.join(', ')} ` : '';
 }

@@ -8,12 +8,12 @@ export interface NamedItem {
 }
 
 /** The kinds of items that a query can ask for. */
-type Kind = 'metric' | 'dimension';
+type ItemKind = 'metric' | 'dimension';
 
 /** An item does not exist, is not active, or cannot be computed. */
 export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 'invalid', {
   message: 'There is no active metric or dimension of that id or name, or it has errors.',
-  detail: (kind: Kind, name: string, why?: string) => ({
+  detail: (kind: ItemKind, name: string, why?: string) => ({
     message: why
       ? `The ${kind} "${name}" cannot be computed: ${why}.`
       : `There is no active ${kind} "${name}" without validation errors.`,
@@ -24,10 +24,10 @@ export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 
 
 const listNames = (items: readonly NamedItem[]): string =>
   items.map(({ kind, name }) => `the ${kind} "${name}"`).join(' and ');
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const describeItems = (says: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
-  message: `${capital(listNames(items))} ${says}`,
+  message: `${capitalize(listNames(items))} ${says}`,
   items: items.map(({ id, kind, name }) => ({ id, kind, name })),
   relations: [...relations],
 });

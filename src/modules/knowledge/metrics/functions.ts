@@ -1,5 +1,5 @@
 import { call, type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
-import { asNumber, asText, toCommonType, toType } from './types.ts';
+import { castToNumber, castToText, toCommonType, toType } from './types.ts';
 
 /** Makes an expression of the arguments of a call. @throws ExpressionError where they do not fit */
 type Signature = (values: readonly Expression[]) => Expression;
@@ -17,12 +17,12 @@ const makeSignature =
     return call(
       type,
       name,
-      values.map((value, index) => argument(parameters[index] as ValueType, value)),
+      values.map((value, index) => toArgument(parameters[index] as ValueType, value)),
     );
   };
 
 /** An argument of a function. Postgres's functions of whole numbers take a smaller type than columns have. */
-const argument = (type: ValueType, value: Expression): Expression =>
+const toArgument = (type: ValueType, value: Expression): Expression =>
   type === 'integer' ? sql('integer')`${toType(type, value)}::integer` : toType(type, value);
 
 /** The signature of a function of one number, calculated exactly. */
@@ -33,7 +33,7 @@ const numberFunction =
   (name: string): Signature =>
   (values) => {
     requireArity(values, 1);
-    const number = asNumber(values[0] as Expression);
+    const number = castToNumber(values[0] as Expression);
     return call(number.type, name, [number]);
   };
 
@@ -92,7 +92,7 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'mod',
     (values) => {
       requireArity(values, 2);
-      const [left, right] = values.map(asNumber) as [Expression, Expression];
+      const [left, right] = values.map(castToNumber) as [Expression, Expression];
       return sql(left.type === right.type ? left.type : 'decimal')`${left} % nullif(${right}, 0)`;
     },
   ],
@@ -119,7 +119,7 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'concat',
     (values) => {
       requireArity(values, 1, MAX_ARGUMENTS);
-      return call('text', 'concat', values.map(asText));
+      return call('text', 'concat', values.map(castToText));
     },
   ],
   [
@@ -139,29 +139,29 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
   ['now', makeSignature('now', 'datetime', [])],
 ]);
 
-const decimal = (value: Expression): ValueType => {
-  asNumber(value);
+const toDecimalType = (value: Expression): ValueType => {
+  castToNumber(value);
   return 'decimal';
 };
-const ordered = ({ type }: Expression): ValueType => {
+const requireOrderedType = ({ type }: Expression): ValueType => {
   if (type === 'boolean' || type === 'uuid') throw new ExpressionError(`takes no value of type ${type}`);
   return type;
 };
-const truth = (value: Expression): ValueType => toType('boolean', value).type;
+const toBooleanType = (value: Expression): ValueType => toType('boolean', value).type;
 
 /** The aggregates that are listed: the type of the result by that of the argument. */
 export const AGGREGATES: ReadonlyMap<string, (value: Expression) => ValueType> = new Map([
-  ['sum', decimal],
-  ['avg', decimal],
+  ['sum', toDecimalType],
+  ['avg', toDecimalType],
   ['count', () => 'integer' as const],
-  ['min', ordered],
-  ['max', ordered],
-  ['stddev', decimal],
-  ['stddev_samp', decimal],
-  ['stddev_pop', decimal],
-  ['variance', decimal],
-  ['var_samp', decimal],
-  ['var_pop', decimal],
-  ['bool_and', truth],
-  ['bool_or', truth],
+  ['min', requireOrderedType],
+  ['max', requireOrderedType],
+  ['stddev', toDecimalType],
+  ['stddev_samp', toDecimalType],
+  ['stddev_pop', toDecimalType],
+  ['variance', toDecimalType],
+  ['var_samp', toDecimalType],
+  ['var_pop', toDecimalType],
+  ['bool_and', toBooleanType],
+  ['bool_or', toBooleanType],
 ]);

@@ -3,7 +3,7 @@ import { parseExpression, type Scope } from './parse.ts';
 import { toType } from './types.ts';
 
 /** Types that represent all others in trials: operators, functions or error messages differ between each two of them. */
-const TYPES: readonly ValueType[] = ['decimal', 'date', 'text'];
+const TRIAL_TYPES: readonly ValueType[] = ['decimal', 'date', 'text'];
 
 /**
  * Returns why metric queries cannot read a formula or a filter that Postgres may accept; undefined where they can. The metrics
@@ -15,7 +15,7 @@ export function findFormulaProblem(
   tables: readonly Table[],
 ): string | undefined {
   if (as !== 'metric') return findProblem(text, { tables }, as === 'filter');
-  const [problem, ...others] = TYPES.map((type) => findProblem(text, { tables, typeOfMetric: () => type }));
+  const [problem, ...others] = TRIAL_TYPES.map((type) => findProblem(text, { tables, typeOfMetric: () => type }));
   return others.every((other) => other === problem) ? problem : undefined;
 }
 

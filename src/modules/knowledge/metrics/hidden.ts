@@ -1,9 +1,9 @@
-import { deniedEverywhere } from '../../../access/denials.ts';
+import { findDeniedEverywhere } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { isNothingDenied } from '../../../permissions/denials.ts';
 import { uniqueKeyFrom } from '../resources/service.ts';
-import { selectBuilt } from './store.ts';
-import { metricNamesIn } from './tokens.ts';
+import { selectDeniedItems } from './store.ts';
+import { listMetricNames } from './tokens.ts';
 
 /** The ids and unique keys of the semantic items that are hidden from a caller. */
 export interface HiddenItems {
@@ -17,16 +17,16 @@ const NOTHING_HIDDEN: HiddenItems = { ids: new Set(), keys: new Set() };
  * Finds the items that are hidden from the caller: by a Deny on the item or on all of its concepts, or because it builds on a
  * hidden item, by its formula or by the items that it says it depends on.
  */
-export async function hiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
+export async function findHiddenItems(ctx: CompanyContext): Promise<HiddenItems> {
   const denied = {
-    items: deniedEverywhere(ctx.actor, 'semantic'),
-    concepts: deniedEverywhere(ctx.actor, 'concept'),
+    items: findDeniedEverywhere(ctx.actor, 'semantic'),
+    concepts: findDeniedEverywhere(ctx.actor, 'concept'),
   };
   if (isNothingDenied(denied.items) && isNothingDenied(denied.concepts)) return NOTHING_HIDDEN;
-  const items = await selectBuilt(ctx.db, ctx.actor.companyId, denied);
+  const items = await selectDeniedItems(ctx.db, ctx.actor.companyId, denied);
   const builtOn = new Map<string, typeof items>();
   for (const item of items) {
-    const metrics = metricNamesIn(item.formula ?? '').map((name) => uniqueKeyFrom('metric', name));
+    const metrics = listMetricNames(item.formula ?? '').map((name) => uniqueKeyFrom('metric', name));
     for (const base of [...(JSON.parse(item.dependsOn) as string[]), ...metrics]) {
       builtOn.set(base, [...(builtOn.get(base) ?? []), item]);
     }

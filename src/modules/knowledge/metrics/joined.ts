@@ -53,11 +53,12 @@ export class JoinedTables {
 const findType = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
   table.columns.find(({ name }) => name === column)?.type;
 
-const FAMILIES: Partial<Record<ValueType, string>> = {
+const TYPE_FAMILIES: Partial<Record<ValueType, string>> = {
   integer: 'number',
   decimal: 'number',
   date: 'time',
   datetime: 'time',
 };
 const areComparable = (a: ValueType | undefined, b: ValueType | undefined): boolean =>
-  a === b || (a !== undefined && b !== undefined && FAMILIES[a] !== undefined && FAMILIES[a] === FAMILIES[b]);
+  a === b ||
+  (a !== undefined && b !== undefined && TYPE_FAMILIES[a] !== undefined && TYPE_FAMILIES[a] === TYPE_FAMILIES[b]);

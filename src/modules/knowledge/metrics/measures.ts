@@ -2,12 +2,12 @@ import type { Item, Metric, SemiAdditive } from './definition.ts';
 import {
   type Aggregate,
   type Expression,
+  formatType,
   listTables,
   type Rendering,
   render,
   type Table,
   type TextBudget,
-  typeName,
   type ValueType,
 } from './expression.ts';
 import { queryAmbiguous, queryFansOut, queryUnreachable, semanticItemUnknown } from './failures.ts';
@@ -39,7 +39,7 @@ const MAX_MEASURES = 100;
 const MAX_VISITS = 300;
 
 /** Text that is equal for expressions that mean the same. */
-const canonical = (budget: TextBudget): Rendering => ({
+const createCanonicalRendering = (budget: TextBudget): Rendering => ({
   budget,
   bind: (value) => JSON.stringify(value),
   column: (table, column) => `${table.id}.${column}`,
@@ -68,7 +68,7 @@ export class Measures {
   /** The SQL of a metric over the columns of its aggregates. A count of nothing is 0. */
   compileFormula(item: Item, bind: (value: string) => string, outer: readonly Expression[] = []): string {
     this.#visits += 1;
-    if (this.#visits > MAX_VISITS) throw tooLarge(item, `${MAX_VISITS} metrics`);
+    if (this.#visits > MAX_VISITS) throw metricTooLarge(item, `${MAX_VISITS} metrics`);
     this.items.set(item.id, item);
     const metric = this.#model.metric(item);
     const filters = [...outer, ...metric.filters];
@@ -101,7 +101,7 @@ export class Measures {
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
     const known = this.#byKey.get(key);
     if (known) return known;
-    if (this.all.length === MAX_MEASURES) throw tooLarge(item, `${MAX_MEASURES} aggregates`);
+    if (this.all.length === MAX_MEASURES) throw metricTooLarge(item, `${MAX_MEASURES} aggregates`);
     const distinct = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
     const name = `a${this.all.length + 1}`;
     const measure: Measure = {
@@ -122,7 +122,7 @@ export class Measures {
   #numberMeasure(expression: Expression): number {
     const known = this.#numbers.get(expression);
     if (known !== undefined) return known;
-    const text = render(expression, canonical(this.#budget));
+    const text = render(expression, createCanonicalRendering(this.#budget));
     const number = this.#numbersByText.get(text) ?? this.#numbersByText.size;
     this.#numbersByText.set(text, number);
     this.#numbers.set(expression, number);
@@ -131,9 +131,9 @@ export class Measures {
 }
 
 /** The type of an aggregate's column in Postgres. */
-export const resultType = ({ type }: Measure): string => typeName(type);
+export const resultType = ({ type }: Measure): string => formatType(type);
 
-const tooLarge = (item: Item, most: string) =>
+const metricTooLarge = (item: Item, most: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
 
 /** Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. */

@@ -40,7 +40,7 @@ export class Model {
 
   dimension(item: Item): Dimension {
     const known =
-      this.#dimensions.get(item.id) ?? namingItem(item, () => parseDimension(this.#toParse(item), this.#tables));
+      this.#dimensions.get(item.id) ?? nameItemInError(item, () => parseDimension(this.#toParse(item), this.#tables));
     this.#dimensions.set(item.id, known);
     return known;
   }
@@ -48,7 +48,7 @@ export class Model {
   metric(item: Item): Metric {
     const known = this.#metrics.get(item.id);
     if (known) return known;
-    return namingItem(item, () => {
+    return nameItemInError(item, () => {
       if (this.#reading.includes(item.id)) throw new ExpressionError('it builds on itself');
       if (this.#reading.length === MAX_DEPTH)
         throw new ExpressionError(`more than ${MAX_DEPTH} metrics build on one another`);
@@ -80,7 +80,7 @@ export class Model {
   }
 }
 
-function namingItem<T>(item: Item, read: () => T): T {
+function nameItemInError<T>(item: Item, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -1,7 +1,7 @@
-import { cast, typeNamed } from './casts.ts';
+import { cast, findType } from './casts.ts';
 import { call, type Expression, ExpressionError, sql } from './expression.ts';
 import { TokenReader } from './token-reader.ts';
-import { applyArithmetic, asNumber, asText, toCommonType, toType } from './types.ts';
+import { applyArithmetic, castToNumber, castToText, toCommonType, toType } from './types.ts';
 
 /** The deepest nesting of brackets and calls. */
 const MAX_DEPTH = 60;
@@ -89,7 +89,7 @@ export abstract class OperatorParser extends TokenReader {
       const right = this.#sum();
       if (left.type !== 'text' && right.type !== 'text')
         throw new ExpressionError('|| needs a text on at least one side');
-      left = sql('text')`${asText(left)} || ${asText(right)}`;
+      left = sql('text')`${castToText(left)} || ${castToText(right)}`;
     }
     return left;
   }
@@ -114,13 +114,13 @@ export abstract class OperatorParser extends TokenReader {
     while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.take('sign') === '-') !== isNegative;
     const expression = this.#cast();
     if (!isNegative) return expression;
-    const number = asNumber(expression);
+    const number = castToNumber(expression);
     return sql(number.type)`- ${number}`;
   }
 
   #cast(): Expression {
     let expression = this.operand();
-    while (this.sign('::')) expression = cast(expression, typeNamed(this.take('word')));
+    while (this.sign('::')) expression = cast(expression, findType(this.take('word')));
     return expression;
   }
 

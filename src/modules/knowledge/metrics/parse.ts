@@ -1,4 +1,4 @@
-import { cast, typeNamed } from './casts.ts';
+import { cast, findType } from './casts.ts';
 import { type Expression, ExpressionError, type Table, type ValueType } from './expression.ts';
 import { AGGREGATES, extractTimePart, FUNCTIONS } from './functions.ts';
 import { OperatorParser } from './operators.ts';
@@ -14,7 +14,7 @@ export interface Scope {
 }
 
 /** Words that are no columns unless they stand in quotes. */
-const RESERVED = new Set(
+const RESERVED_WORDS = new Set(
   'all and any array as between case cast collate distinct else end exists false filter from group having ilike in into is like limit not null offset or order over select similar some then true union when where window with within'.split(
     ' ',
   ),
@@ -55,17 +55,17 @@ class Parser extends OperatorParser {
       return expression;
     }
     if (kind === 'text') return { kind: 'text', type: 'text', value: this.take('text') };
-    if (kind === 'number') return number(this.take('number'));
+    if (kind === 'number') return toNumber(this.take('number'));
     if (kind === 'metric') return this.#metric();
     throw this.unexpected();
   }
 
   #ofWord(word: string): Expression {
     const { after } = this;
-    if (after.kind === 'sign' && after.value === '(' && !RESERVED.has(word)) return this.#call();
+    if (after.kind === 'sign' && after.value === '(' && !RESERVED_WORDS.has(word)) return this.#call();
     if (after.kind === 'text' && (word === 'date' || word === 'timestamptz' || word === 'interval'))
       return this.#literal();
-    if (!RESERVED.has(word)) return word === 'current_date' ? this.#today() : this.#column();
+    if (!RESERVED_WORDS.has(word)) return word === 'current_date' ? this.#today() : this.#column();
     if (this.word('true') || this.word('false')) return { kind: 'sql', type: 'boolean', parts: [word] };
     if (this.word('null')) return { kind: 'null', type: 'text' };
     if (this.word('case')) return this.#case();
@@ -73,7 +73,7 @@ class Parser extends OperatorParser {
     this.expect('sign', '(');
     const expression = this.expression();
     this.expect('word', 'as');
-    const type = typeNamed(this.take('word'));
+    const type = findType(this.take('word'));
     this.expect('sign', ')');
     return cast(expression, type);
   }
@@ -111,7 +111,7 @@ class Parser extends OperatorParser {
   }
 
   #name(): string {
-    if (this.next.kind === 'word' && RESERVED.has(this.next.value)) throw this.unexpected();
+    if (this.next.kind === 'word' && RESERVED_WORDS.has(this.next.value)) throw this.unexpected();
     return this.take(this.next.kind === 'name' ? 'name' : 'word');
   }
 
@@ -194,7 +194,7 @@ class Parser extends OperatorParser {
 
 const MAX_BIGINT = 2n ** 63n - 1n;
 
-const number = (digits: string): Expression => ({
+const toNumber = (digits: string): Expression => ({
   kind: 'sql',
   type: !digits.includes('.') && BigInt(digits) <= MAX_BIGINT ? 'integer' : 'decimal',
   parts: [digits],

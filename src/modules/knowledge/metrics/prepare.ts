@@ -1,11 +1,11 @@
 import { isAllowed, requireAction } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { type Failure, isInvalid } from '../../../kernel/failure.ts';
-import { type CompiledQuery, compileQuery, dimensionValue, type MetricQuery } from './compile.ts';
+import { type CompiledQuery, compileDimension, compileQuery, type MetricQuery } from './compile.ts';
 import { isTime, type Table } from './expression.ts';
 import type { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
-import { readQueryItems, resolveQuery, resolveWithItems, tablesOfItems } from './resolve.ts';
+import { readQueryItems, readTablesOfItems, resolveQuery, resolveWithItems } from './resolve.ts';
 
 /** A query that is compiled for the current tables. */
 export interface PreparedQuery extends CompiledQuery {
@@ -19,7 +19,7 @@ export interface PreparedQuery extends CompiledQuery {
 export async function prepareMetrics(ctx: CompanyContext, input: MetricQueryInput): Promise<PreparedQuery> {
   const { model, query } = await resolveQuery(ctx, input);
   const dimensions = [...query.dimensions, ...query.filters.map(({ dimension }) => dimension)];
-  const times = dimensions.filter((item) => isTime(dimensionValue(model, item).type)).map(({ id }) => id);
+  const times = dimensions.filter((item) => isTime(compileDimension(model, item).type)).map(({ id }) => id);
   return { ...compileQuery(model, query), query, model, times: new Set(times) };
 }
 
@@ -31,13 +31,13 @@ export async function prepareForReader(ctx: PrincipalContext, input: MetricQuery
   try {
     return await prepareMetrics(ctx, input);
   } catch (error) {
-    if (isInvalid(error)) requireTables(ctx, await tablesOfItems(ctx, input));
+    if (isInvalid(error)) requireTables(ctx, await readTablesOfItems(ctx, input));
     throw error;
   }
 }
 
 /** The same query with other values of its filters, which are of the same types. */
-export const withValues = (prepared: PreparedQuery, values: readonly (readonly string[])[]): PreparedQuery => {
+export const replaceFilterValues = (prepared: PreparedQuery, values: readonly (readonly string[])[]): PreparedQuery => {
   const filters = prepared.query.filters.map((filter, index) => ({
     ...filter,
     values: values[index] ?? filter.values,

@@ -11,7 +11,7 @@ export const MAX_ROWS = 10_000;
 
 const idOrName = textUpTo(200);
 
-const value = z.unknown().meta({
+const filterValue = z.unknown().meta({
   description: 'A text, a number or a boolean, depending on the type of the dimension.',
 });
 
@@ -34,7 +34,7 @@ export const metricQuery = z
           dimension: idOrName,
           op: z.enum(FILTER_OPERATORS),
           values: z
-            .array(value)
+            .array(filterValue)
             .min(1)
             .max(MAX_VALUES)
             .meta({ description: 'One value; several for `in` and `nin`; true or false for `is_null`.' }),

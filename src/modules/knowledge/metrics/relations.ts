@@ -1,21 +1,21 @@
 import type { Table } from './expression.ts';
 
 /** A column at one end of a relation. */
-interface End {
+interface RelationEnd {
   table: Table;
   column: string;
 }
 
 /** A relation, by which a row of one table finds the row of another that it belongs to: `many.column = one.column`. */
 export interface Relation {
-  many: End;
-  one: End;
+  many: RelationEnd;
+  one: RelationEnd;
 }
 
 /** A step from a table to another, along a relation or against it. */
 interface Step {
-  from: End;
-  to: End;
+  from: RelationEnd;
+  to: RelationEnd;
 }
 
 /** The path from one table to another: each step finds at most one row. */
@@ -26,12 +26,12 @@ export type NoPath = { reason: 'ambiguous' | 'unreachable' | 'fans_out'; relatio
 
 export const isPath = (found: Path | NoPath): found is Path => Array.isArray(found);
 
-const formatEnd = ({ table, column }: End): string => `${table.name}.${column}`;
-const makeKey = (...ends: End[]): string => ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
-const isUnique = ({ table, column }: End): boolean => table.unique.has(column);
+const formatEnd = ({ table, column }: RelationEnd): string => `${table.name}.${column}`;
+const makeKey = (...ends: RelationEnd[]): string => ends.map(({ table, column }) => `${table.id}.${column}`).join('=');
+const isUnique = ({ table, column }: RelationEnd): boolean => table.unique.has(column);
 
-const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
-const RELATION = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
+const COLUMN_PATTERN = /^([^.\s=]+)\.([^.\s=]+)$/;
+const RELATION_PATTERN = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
 
 /** A column named in a text, before it is known whether it exists. */
 export interface ColumnName {
@@ -41,30 +41,31 @@ export interface ColumnName {
 }
 
 /** Reads `table.column`. */
-export function columnNamed(text: string): ColumnName | undefined {
-  const [, table, column] = COLUMN.exec(text) ?? [];
+export function parseColumnName(text: string): ColumnName | undefined {
+  const [, table, column] = COLUMN_PATTERN.exec(text) ?? [];
   return table === undefined || column === undefined ? undefined : { table, column };
 }
 
 /** Reads `table.column = table.column`: the columns on both sides, or none. */
-export const columnsIn = (relation: string): ColumnName[] =>
-  (RELATION.exec(relation)?.slice(1) ?? []).flatMap((side) => columnNamed(side) ?? []);
+export const parseRelationColumns = (relation: string): ColumnName[] =>
+  (RELATION_PATTERN.exec(relation)?.slice(1) ?? []).flatMap((side) => parseColumnName(side) ?? []);
 
 /** The tables that a relation names, by name or id, before it is known whether they exist. */
-export const tableNamesIn = (relation: string): string[] => columnsIn(relation).map(({ table }) => table);
+export const listRelationTables = (relation: string): string[] =>
+  parseRelationColumns(relation).map(({ table }) => table);
 
 /** The relations of a company's items, each once. Those that name a table or column that does not exist are left out. */
 export function parseRelations(texts: readonly string[], tables: readonly Table[]): Relation[] {
   const byName = new Map(tables.flatMap((table) => [table.id, table.name].map((name) => [name, table])));
   const relations = new Map<string, Relation>();
   for (const text of texts) {
-    const [from, to] = columnsIn(text).map(({ table, column }) => end(byName.get(table), column));
+    const [from, to] = parseRelationColumns(text).map(({ table, column }) => findEnd(byName.get(table), column));
     if (from && to && from.table !== to.table) relations.set(makeKey(from, to), { many: from, one: to });
   }
   return [...relations.values()];
 }
 
-const end = (table: Table | undefined, column: string): End | undefined =>
+const findEnd = (table: Table | undefined, column: string): RelationEnd | undefined =>
   table?.columns.some(({ name }) => name === column) ? { table, column } : undefined;
 
 /** The relations of a company, as a graph of its tables. */

@@ -4,17 +4,17 @@ import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
 import { normalizeName, uniqueKeyFrom } from '../resources/service.ts';
-import { dimensionValue, MAX_SQL, type MetricQuery } from './compile.ts';
+import { compileDimension, MAX_SQL_LENGTH, type MetricQuery } from './compile.ts';
 import { type Item, listTableNames } from './definition.ts';
 import { isTime, type Table, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
-import { hiddenItems } from './hidden.ts';
+import { findHiddenItems } from './hidden.ts';
 import { Model } from './model.ts';
 import type { MetricQueryInput } from './query.ts';
-import { tableNamesIn } from './relations.ts';
+import { listRelationTables } from './relations.ts';
 import { selectItems, selectRelations } from './store.ts';
 import { readTables } from './tables.ts';
-import { metricNamesIn } from './tokens.ts';
+import { listMetricNames } from './tokens.ts';
 import { describeExpectation, encodeValue } from './types.ts';
 
 /** The maximum number of relations, and the maximum number of metrics that build on one another, that a query reads. */
@@ -80,13 +80,13 @@ export const resolveWithItems = ({ model, found }: QueryItems, input: MetricQuer
 export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<QueryItems> {
   const { found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => listTableNames(item).flat());
-  const tables = await readTables(ctx, [...names, ...relations.flatMap(tableNamesIn)]);
+  const tables = await readTables(ctx, [...names, ...relations.flatMap(listRelationTables)]);
   const metricNamed = (name: string) => found.named('metric', name);
-  return { model: new Model(tables, relations, metricNamed, MAX_SQL * inputs.length), found };
+  return { model: new Model(tables, relations, metricNamed, MAX_SQL_LENGTH * inputs.length), found };
 }
 
 /** The tables that the items of a query name, and those that these build on. */
-export async function tablesOfItems(ctx: CompanyContext, input: MetricQueryInput): Promise<Table[]> {
+export async function readTablesOfItems(ctx: CompanyContext, input: MetricQueryInput): Promise<Table[]> {
   const { found } = await readItems(ctx, [input]);
   return readTables(
     ctx,
@@ -109,7 +109,7 @@ async function readItems(
     ...metrics.map((name) => uniqueKeyFrom('metric', name)),
     ...dimensions.map((name) => uniqueKeyFrom('dimension', name)),
   ];
-  const { ids: hidden } = await hiddenItems(ctx);
+  const { ids: hidden } = await findHiddenItems(ctx);
   const { items, relations } = await readTogether(ctx.db, {
     items: selectItems(ctx.db, companyId, { ids, keys, hidden }),
     relations: selectRelations(ctx.db, companyId, hidden, MAX_RELATIONS + 1),
@@ -133,15 +133,17 @@ const createMissingKeyFinder =
   ({ kind, formula }: Item): string[] =>
     kind !== 'metric' || formula === null
       ? []
-      : metricNamesIn(formula).flatMap((name) => (found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)]));
+      : listMetricNames(formula).flatMap((name) =>
+          found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)],
+        );
 
 function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex): MetricQuery {
   const metrics = input.metrics.map((name) => found.require('metric', name));
   const dimensions = input.dimensions.map((name) => found.require('dimension', name));
-  const problems = [...repeated('metrics', metrics), ...repeated('dimensions', dimensions)];
+  const problems = [...findRepetitions('metrics', metrics), ...findRepetitions('dimensions', dimensions)];
   const filters = input.filters.map(({ dimension, op: operator, values: sent }, index) => {
     const item = found.require('dimension', dimension);
-    const { type } = dimensionValue(model, item);
+    const { type } = compileDimension(model, item);
     const values = readValues(type as TableColumn['type'], operator, sent);
     if ('problem' in values) {
       problems.push({
@@ -151,7 +153,7 @@ function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex):
     }
     return { dimension: item, operator, values: 'problem' in values ? [] : values.values };
   });
-  if (input.time_grain !== null && !dimensions.some((item) => isTime(dimensionValue(model, item).type))) {
+  if (input.time_grain !== null && !dimensions.some((item) => isTime(compileDimension(model, item).type))) {
     problems.push({ field: 'time_grain', message: 'needs a date or datetime among the dimensions' });
   }
   const columns = [...dimensions, ...metrics];
@@ -165,7 +167,7 @@ function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex):
   return { metrics, dimensions, filters, timeGrain: input.time_grain, orderBy, limit: input.limit };
 }
 
-const repeated = (field: string, items: readonly Item[]): FieldProblem[] =>
+const findRepetitions = (field: string, items: readonly Item[]): FieldProblem[] =>
   items.flatMap((item, index) =>
     items.indexOf(item) < index ? [{ field: `${field}.${index}`, message: 'is named twice' }] : [],
   );

@@ -10,15 +10,15 @@ import type { MetricQueryInput } from './query.ts';
 import { readTables } from './tables.ts';
 
 export { checkValues, sampleValues } from './dimension-values.ts';
-export { type HiddenItems, hiddenItems, namesHidden } from './hidden.ts';
+export { findHiddenItems, type HiddenItems, namesHidden } from './hidden.ts';
 export {
   findQueryProblems,
   mayRead,
   type PreparedQuery,
   prepareForReader,
   prepareMetrics,
+  replaceFilterValues,
   toSentence,
-  withValues,
 } from './prepare.ts';
 
 /** The result of a metric query, with its SQL and the items that it used. */
@@ -42,7 +42,7 @@ export function runMetrics(
     const compiled = present ?? (await prepareForReader(ctx, input));
     present = undefined;
     requireTables(ctx, compiled.tables);
-    const outcome = await run(ctx, compiled, compiled.query.limit).catch((error: unknown) => {
+    const outcome = await runStatement(ctx, compiled, compiled.query.limit).catch((error: unknown) => {
       if (queryFailed.matches(error)) return error;
       throw error;
     });
@@ -56,7 +56,7 @@ export function runMetrics(
   });
 }
 
-async function run(ctx: PrincipalContext, { statement }: CompiledQuery, rows: number): Promise<UserSqlResult> {
+async function runStatement(ctx: PrincipalContext, { statement }: CompiledQuery, rows: number): Promise<UserSqlResult> {
   const database = await openReadonlyDatabase(ctx);
   try {
     return await runUserSql(database, statement, { ...STANDARD_LIMITS, rows });

@@ -2,14 +2,14 @@ import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { idList } from '../../../db/statements.ts';
+import { idListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 /**
  * Selects the semantic items that are denied or come from denied concepts alone, and those that build on others: their formula
  * if it names metrics, and the ids of the items that they depend on, as JSON.
  */
-export const selectBuilt = (db: ControlDb, companyId: string, denied: { items: Denials; concepts: Denials }) => {
+export const selectDeniedItems = (db: ControlDb, companyId: string, denied: { items: Denials; concepts: Denials }) => {
   const sources = sql`json_each(${resources.content}, '$.source_concept_ids') as source`;
   const isSourceShown = isNotDenied(sql`source.value`, denied.concepts) ?? sql`true`;
   const isDenied = sql<number>`(not ${isNotDenied(resources.id, denied.items) ?? sql`true`}
@@ -54,7 +54,7 @@ export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL
     eq(resources.resourceType, 'semantic'),
     eq(resources.status, 'active'),
     eq(resources.validationErrors, []),
-    hidden.size === 0 ? undefined : sql`${resources.id} not in ${idList([...hidden])}`,
+    hidden.size === 0 ? undefined : sql`${resources.id} not in ${idListSql([...hidden])}`,
   ) as SQL;
 
 /** The queryable metrics and dimensions that have one of the ids, or one of the keys (`uniqueKeyFrom` kind and name). */
@@ -70,7 +70,7 @@ export const selectItems = (
       and(
         isQueryable(companyId, hidden),
         inArray(resources.facet, ['metric', 'dimension']),
-        or(sql`${resources.id} in ${idList(ids)}`, sql`${resources.uniqueKey} in ${idList(keys)}`),
+        or(sql`${resources.id} in ${idListSql(ids)}`, sql`${resources.uniqueKey} in ${idListSql(keys)}`),
       ),
     );
 

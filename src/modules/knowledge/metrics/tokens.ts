@@ -8,12 +8,12 @@ export interface Token {
   value: string;
 }
 
-const PLAIN_TEXT = /^'(?:[^']|'')*'$/;
-const NUMBER = /^\d{1,40}(?:\.\d{0,40})?$/;
-const SIGNS = new Set(['<=', '>=', '<>', '!=', '||', '::']);
-const SINGLE = new Set('()+-*/%,.=<>');
+const TEXT_PATTERN = /^'(?:[^']|'')*'$/;
+const NUMBER_PATTERN = /^\d{1,40}(?:\.\d{0,40})?$/;
+const DOUBLE_SIGNS = new Set(['<=', '>=', '<>', '!=', '||', '::']);
+const SINGLE_SIGNS = new Set('()+-*/%,.=<>');
 
-const END: Token = { kind: 'end', value: '' };
+const END_TOKEN: Token = { kind: 'end', value: '' };
 
 /** A reference to a metric, or a token of SQL. */
 type Piece = { kind: SqlTokenKind | 'metric'; start: number; end: number };
@@ -37,28 +37,28 @@ export function tokenize(text: string): Token[] {
     const spelt = text.slice(start, end);
     if (kind === 'symbol') {
       const two = text.slice(start, start + 2);
-      const sign = SIGNS.has(two) ? two : spelt;
-      if (sign.length === 1 && !SINGLE.has(sign)) throw new ExpressionError(`"${sign}" is not allowed`);
+      const sign = DOUBLE_SIGNS.has(two) ? two : spelt;
+      if (sign.length === 1 && !SINGLE_SIGNS.has(sign)) throw new ExpressionError(`"${sign}" is not allowed`);
       tokens.push({ kind: 'sign', value: sign });
       until = start + sign.length;
     } else tokens.push(toToken(kind, spelt));
   }
-  return [...tokens, END];
+  return [...tokens, END_TOKEN];
 }
 
 function toToken(kind: Piece['kind'], spelt: string): Token {
   switch (kind) {
     case 'metric':
-      return { kind: 'metric', value: nameIn(spelt) };
+      return { kind: 'metric', value: readMetricName(spelt) };
     case 'word':
       return { kind: 'word', value: spelt.toLowerCase() };
     case 'quoted_identifier':
       return { kind: 'name', value: spelt.slice(1, -1).replaceAll('""', '"') };
     case 'string':
-      if (!PLAIN_TEXT.test(spelt)) throw new ExpressionError('a text must be in plain single quotes');
+      if (!TEXT_PATTERN.test(spelt)) throw new ExpressionError('a text must be in plain single quotes');
       return { kind: 'text', value: spelt.slice(1, -1).replaceAll("''", "'") };
     case 'number':
-      if (!NUMBER.test(spelt))
+      if (!NUMBER_PATTERN.test(spelt))
         throw new ExpressionError('a number can have at most one decimal point and 40 digits on each side of it');
       return { kind: 'number', value: spelt };
     case 'comment':
@@ -71,15 +71,15 @@ function toToken(kind: Piece['kind'], spelt: string): Token {
 }
 
 /** The names of the metrics that a formula builds on. */
-export const metricNamesIn = (formula: string): string[] =>
+export const listMetricNames = (formula: string): string[] =>
   [...splitPieces(formula)].flatMap(({ kind, start, end }) =>
-    kind === 'metric' ? [nameIn(formula.slice(start, end))] : [],
+    kind === 'metric' ? [readMetricName(formula.slice(start, end))] : [],
   );
 
 /** A formula with a number in place of each metric that it builds on, as Postgres can plan it. */
-export const withoutMetrics = (formula: string): string =>
+export const replaceMetrics = (formula: string): string =>
   [...splitPieces(formula)]
     .map(({ kind, start, end }) => (kind === 'metric' ? ' (NULL::numeric) ' : formula.slice(start, end)))
     .join('');
 
-const nameIn = (reference: string): string => reference.slice(2, -2).trim();
+const readMetricName = (reference: string): string => reference.slice(2, -2).trim();

@@ -1,8 +1,8 @@
 import { EXPECTATIONS, toPostgresText } from '../../../tenant-sql/values.ts';
 import { type Expression, ExpressionError, isTime, sql, type ValueType } from './expression.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const INTERVAL = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const INTERVAL_PATTERN = /^\d{1,6} *(second|minute|hour|day|week|month|year)s?$/i;
 
 /** The words of a problem for a text or a JSON value that is not of a type. */
 export const describeExpectation = (type: ValueType): string =>
@@ -15,7 +15,9 @@ export const describeExpectation = (type: ValueType): string =>
 /** The text that Postgres reads as a value of a type; undefined for a value of no such form. */
 export function encodeValue(type: ValueType, value: unknown): string | undefined {
   if (type !== 'uuid' && type !== 'interval') return toPostgresText(type, value);
-  return typeof value === 'string' && (type === 'uuid' ? UUID : INTERVAL).test(value) ? value : undefined;
+  return typeof value === 'string' && (type === 'uuid' ? UUID_PATTERN : INTERVAL_PATTERN).test(value)
+    ? value
+    : undefined;
 }
 
 export const isNumeric = ({ type }: Expression): boolean => type === 'integer' || type === 'decimal';
@@ -38,7 +40,7 @@ export function toType(type: ValueType, expression: Expression): Expression {
 }
 
 /** The type that values have in common, untyped ones aside. @throws ExpressionError where there is none */
-function commonType(expressions: readonly Expression[]): ValueType {
+function findCommonType(expressions: readonly Expression[]): ValueType {
   const typed = expressions.filter((each) => !isUntyped(each));
   const types = new Set(
     (typed.length > 0 ? typed : expressions.filter(({ kind }) => kind !== 'null')).map(({ type }) => type),
@@ -52,15 +54,16 @@ function commonType(expressions: readonly Expression[]): ValueType {
 
 /** The values, untyped ones with the type that they have in common; numbers stay as they are. */
 export function toCommonType(expressions: readonly Expression[]): { type: ValueType; values: Expression[] } {
-  const type = commonType(expressions);
+  const type = findCommonType(expressions);
   return { type, values: expressions.map((each) => (isUntyped(each) ? toType(type, each) : each)) };
 }
 
 /** The expression as a text. */
-export const asText = (value: Expression): Expression => (value.type === 'text' ? value : sql('text')`${value}::text`);
+export const castToText = (value: Expression): Expression =>
+  value.type === 'text' ? value : sql('text')`${value}::text`;
 
 /** The expression as a number that Postgres calculates with exactly. */
-export function asNumber(expression: Expression): Expression {
+export function castToNumber(expression: Expression): Expression {
   if (isUntyped(expression)) return toType('decimal', expression);
   if (isNumeric(expression)) return expression;
   throw new ExpressionError(`a value is of type ${expression.type} where a number is expected`);
@@ -70,7 +73,7 @@ export function asNumber(expression: Expression): Expression {
 export function applyArithmetic(operator: string, left: Expression, right: Expression): Expression {
   const time = operator === '+' || operator === '-' ? applyTimeArithmetic(operator, left, right) : undefined;
   if (time) return time;
-  const [a, b] = [asNumber(left), asNumber(right)];
+  const [a, b] = [castToNumber(left), castToNumber(right)];
   if (operator === '/') return sql('decimal')`${toType('decimal', a)} / nullif(${b}, 0)`;
   const type = a.type === 'integer' && b.type === 'integer' ? 'integer' : 'decimal';
   if (operator === '%') return sql(type)`${a} % nullif(${b}, 0)`;

@@ -1,6 +1,6 @@
 import type { CompiledSql } from '../../../sql-templates/compiled.ts';
 import { type Bind, caseFolded, comparison, textBindings } from '../../../tenant-sql/row-filters.ts';
-import { dimensionValue, MAX_SQL } from './compile.ts';
+import { compileDimension, MAX_SQL_LENGTH } from './compile.ts';
 import type { Item } from './definition.ts';
 import { listTables, render, type Table, TextBudget } from './expression.ts';
 import { JoinedTables } from './joined.ts';
@@ -20,7 +20,7 @@ export interface ValuesSql {
  * @param write makes the statement from a SELECT whose only column, `v`, is the value of the dimension for each row
  */
 function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
-  const value = dimensionValue(model, item);
+  const value = compileDimension(model, item);
   const [root] = listTables([value]) as [Table, ...Table[]];
   const joined = new JoinedTables(model, root);
   joined.join([item], [value]);
@@ -29,7 +29,7 @@ function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) =
     throw new Error('an aggregate within a dimension');
   };
   const as = {
-    budget: new TextBudget(MAX_SQL),
+    budget: new TextBudget(MAX_SQL_LENGTH),
     bind,
     column: joined.column.bind(joined),
     aggregate: unexpected,

@@ -12,7 +12,7 @@ import {
   resourceIds,
   textList,
 } from '../resources/fields.ts';
-import { type Definition, referencesIn, uniqueKeyFrom } from '../resources/service.ts';
+import { type Definition, toReferences, uniqueKeyFrom } from '../resources/service.ts';
 
 export const NODE_TYPES = ['class', 'role', 'event', 'object', 'state'] as const;
 
@@ -35,14 +35,14 @@ export const nodeFields = {
 
 export type OntologyNode = z.output<z.ZodObject<typeof nodeFields>>;
 
-const input = z.object({ ...nodeFields, status: newStatus }).partial();
+const nodeInput = z.object({ ...nodeFields, status: newStatus }).partial();
 
 export const ontologyNode: Definition<OntologyNode> = {
   type: 'ontology_node',
   failures: ontologyNodeFailures,
-  create: input.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
-  changes: input,
-  patch: input.extend({ status: changedStatus }).meta({ id: 'OntologyNodeChanges' }),
+  create: nodeInput.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
+  changes: nodeInput,
+  patch: nodeInput.extend({ status: changedStatus }).meta({ id: 'OntologyNodeChanges' }),
   defaults: {
     node_type: 'class',
     parent_node_id: null,
@@ -66,8 +66,8 @@ export const ontologyNode: Definition<OntologyNode> = {
     ...(content.parent_node_id === null
       ? []
       : [{ field: 'parent_node_id', id: content.parent_node_id, type: 'ontology_node' as const }]),
-    ...referencesIn('source_concepts', content.source_concepts, 'concept'),
-    ...referencesIn('mapped_semantic_entities', content.mapped_semantic_entities, 'semantic', 'entity'),
+    ...toReferences('source_concepts', content.source_concepts, 'concept'),
+    ...toReferences('mapped_semantic_entities', content.mapped_semantic_entities, 'semantic', 'entity'),
   ],
   acyclic: ['parent_node_id'],
 };

@@ -28,17 +28,17 @@ export const relationFields = {
 
 export type OntologyRelation = z.output<z.ZodObject<typeof relationFields>>;
 
-const input = z.object({ ...relationFields, status: newStatus }).partial();
+const relationInput = z.object({ ...relationFields, status: newStatus }).partial();
 
 /** A relation between two nodes: subject, predicate, object. */
 export const ontologyRelation: Definition<OntologyRelation> = {
   type: 'ontology_relation',
   failures: ontologyRelationFailures,
-  create: input
+  create: relationInput
     .required({ subject_node_id: true, predicate: true, object_node_id: true, description: true })
     .meta({ id: 'NewOntologyRelation' }),
-  changes: input,
-  patch: input.extend({ status: changedStatus }).meta({ id: 'OntologyRelationChanges' }),
+  changes: relationInput,
+  patch: relationInput.extend({ status: changedStatus }).meta({ id: 'OntologyRelationChanges' }),
   defaults: { cardinality: null, relation_type: null, confidence: null, evidence: [] },
   permissions: {
     requireCreate: (actor) => requireAction(actor, 'ontology:create', '*', 'relation'),

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { cut } from '../../../kernel/text.ts';
 import { findQueryProblems } from '../metrics/service.ts';
-import { storedQuery } from './question.ts';
+import { parseStoredQuery } from './question.ts';
 import * as store from './store.ts';
 
 /** The maximum number of checks of questions whose problems change with each check. */
@@ -32,7 +32,7 @@ export async function recordChecks(
 }
 
 async function findProblems(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
-  const queries = rows.map(storedQuery);
+  const queries = rows.map(parseStoredQuery);
   const problems = await findQueryProblems(ctx, queries);
   return problems.map((problem) => problem && cut(problem, MAX_REASON));
 }

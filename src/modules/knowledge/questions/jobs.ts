@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { isUnreachable, MAX_TRIES, pauseSeconds } from '../resources/service.ts';
+import { computePauseSeconds, isUnreachable, MAX_TRIES } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import * as store from './store.ts';
 
@@ -21,7 +21,7 @@ export async function recheckQuestions(
     await recordChecks(ctx, rows);
   } catch (error) {
     if (!isUnreachable(error) || tries === MAX_TRIES) throw error;
-    return continueAfter(after, tries + 1, pauseSeconds(tries));
+    return continueAfter(after, tries + 1, computePauseSeconds(tries));
   }
   if (rows.length === QUESTIONS_PER_MESSAGE) await continueAfter(last.id, 0);
 }

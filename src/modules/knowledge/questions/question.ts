@@ -15,7 +15,7 @@ const isSignificantMark = (mark: string, before: string, after: string): boolean
   mark === '%' || (/\d/.test(after) && (/\d/.test(before) || (/[-−]/.test(mark) && !/\p{L}/u.test(before))));
 
 /** A question in the form for comparison: without case, accents, punctuation, and with single spaces; may become empty. */
-export const questionKey = (question: string): string =>
+export const makeQuestionKey = (question: string): string =>
   question
     .normalize('NFKD')
     .replaceAll(ACCENTS, '')
@@ -28,7 +28,7 @@ export const questionKey = (question: string): string =>
     .normalize('NFC');
 
 /** The query of a question. */
-export const storedQuery = ({ query }: Pick<QuestionRow, 'query'>): MetricQueryInput => metricQuery.parse(query);
+export const parseStoredQuery = ({ query }: Pick<QuestionRow, 'query'>): MetricQueryInput => metricQuery.parse(query);
 
 /** A query as it is stored: numbers that JSON would round are texts of their digits. */
 export const toStoredQuery = (query: MetricQueryInput): Record<string, unknown> => ({
@@ -45,6 +45,6 @@ export async function findHiddenQuestions(
   read: () => Promise<Pick<QuestionRow, 'id' | 'query'>[]>,
 ): Promise<Denials> {
   if (hidden.ids.size === 0) return NOTHING_DENIED;
-  const named = (await read()).filter((row) => namesHidden(storedQuery(row), hidden));
+  const named = (await read()).filter((row) => namesHidden(parseStoredQuery(row), hidden));
   return { ...NOTHING_DENIED, ids: named.map(({ id }) => id) };
 }

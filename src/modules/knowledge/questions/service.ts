@@ -5,14 +5,14 @@ import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
-import { type HiddenItems, hiddenItems, namesHidden, prepareForReader } from '../metrics/service.ts';
+import { findHiddenItems, type HiddenItems, namesHidden, prepareForReader } from '../metrics/service.ts';
 import { isUnreachable } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
-import { findHiddenQuestions, questionKey, storedQuery, toStoredQuery } from './question.ts';
+import { findHiddenQuestions, makeQuestionKey, parseStoredQuery, toStoredQuery } from './question.ts';
 import * as store from './store.ts';
 
-export { findHiddenQuestions, questionKey, storedQuery, toStoredQuery } from './question.ts';
+export { findHiddenQuestions, makeQuestionKey, parseStoredQuery, toStoredQuery } from './question.ts';
 export { hasQuestions, type QuestionRow } from './store.ts';
 
 /** A question and its query, as people send them. */
@@ -24,12 +24,12 @@ export interface QuestionInput {
 /** A question, archived or not. One whose query names items that the caller may not see is as if absent. */
 export async function getQuestion(ctx: CompanyContext, id: string): Promise<store.QuestionRow> {
   const [row] = await store.selectQuestion(ctx.db, ctx.actor.companyId, id);
-  if (!row || namesHidden(storedQuery(row), await hiddenItems(ctx))) throw questionNotFound();
+  if (!row || namesHidden(parseStoredQuery(row), await findHiddenItems(ctx))) throw questionNotFound();
   return row;
 }
 
 /** The questions whose queries name hidden items. */
-export const hiddenQuestions = (ctx: CompanyContext, hidden: HiddenItems): Promise<Denials> =>
+export const denyHiddenQuestions = (ctx: CompanyContext, hidden: HiddenItems): Promise<Denials> =>
   findHiddenQuestions(hidden, async () => store.selectQueries(ctx.db, ctx.actor.companyId));
 
 /** A page of the company's questions, newest first, without those whose queries name items that the caller may not see. */
@@ -38,18 +38,18 @@ export async function listQuestions(
   { search, ...filter }: store.QuestionFilter,
   page: { page: number; perPage: number },
 ) {
-  const denied = await hiddenQuestions(ctx, await hiddenItems(ctx));
+  const denied = await denyHiddenQuestions(ctx, await findHiddenItems(ctx));
   return store.readQuestions(
     ctx.db,
     ctx.actor.companyId,
-    { ...filter, denied, ...(search !== undefined && { search: questionKey(search) }) },
+    { ...filter, denied, ...(search !== undefined && { search: makeQuestionKey(search) }) },
     page,
   );
 }
 
 /** The verified question that equals one, case, accents and punctuation aside. */
 export async function findVerified(ctx: CompanyContext, question: string): Promise<store.QuestionRow | undefined> {
-  const [row] = await store.selectByKey(ctx.db, ctx.actor.companyId, questionKey(question));
+  const [row] = await store.selectByKey(ctx.db, ctx.actor.companyId, makeQuestionKey(question));
   return row?.status === 'verified' ? row : undefined;
 }
 
@@ -106,7 +106,7 @@ export async function changeQuestion(
     const current = await getQuestion(ctx, id);
     const isArchived = current.status === 'archived';
     if (isArchived && status !== 'verified') throw questionArchived();
-    const input = { question: changes.question ?? current.question, query: changes.query ?? storedQuery(current) };
+    const input = { question: changes.question ?? current.question, query: changes.query ?? parseStoredQuery(current) };
     const isSame =
       input.question === current.question &&
       JSON.stringify(toStoredQuery(input.query)) === JSON.stringify(current.query);
@@ -153,7 +153,7 @@ async function writeReplacement(
 
 /** The columns of a question that is verified. @throws the failure of its query; `invalid` naming the field */
 async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
-  const key = questionKey(question);
+  const key = makeQuestionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
   await prepareForReader(ctx, query);
   const now = ctx.now();

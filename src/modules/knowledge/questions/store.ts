@@ -12,18 +12,18 @@ export type QuestionRow = typeof questions.$inferSelect;
 /** The maximum number of questions of a company, archived ones aside. */
 export const MAX_QUESTIONS = 1000;
 
-const living = (companyId: string): SQL =>
+const isLiving = (companyId: string): SQL =>
   and(eq(questions.companyId, companyId), ne(questions.status, 'archived')) as SQL;
 
 /** SQL condition, true while the company may store one more question. */
-const isRoom = (companyId: string): SQL =>
-  sql`(select count(*) from ${questions} where ${living(companyId)}) < ${MAX_QUESTIONS}`;
+const hasRoom = (companyId: string): SQL =>
+  sql`(select count(*) from ${questions} where ${isLiving(companyId)}) < ${MAX_QUESTIONS}`;
 
 /** SQL condition, true while the company has a question that must be checked when something changes. */
-export const hasQuestions = (companyId: string): SQL => exists(questions, living(companyId));
+export const hasQuestions = (companyId: string): SQL => exists(questions, isLiving(companyId));
 
 export const selectHasQuestions = (db: ControlDb, companyId: string) =>
-  db.select({ id: questions.id }).from(questions).where(living(companyId)).limit(1);
+  db.select({ id: questions.id }).from(questions).where(isLiving(companyId)).limit(1);
 
 export const selectQuestion = (db: ControlDb, companyId: string, id: string) =>
   db
@@ -36,11 +36,11 @@ export const selectByKey = (db: ControlDb, companyId: string, key: string) =>
   db
     .select()
     .from(questions)
-    .where(and(living(companyId), eq(questions.questionKey, key)));
+    .where(and(isLiving(companyId), eq(questions.questionKey, key)));
 
 /** Inserts a question, if there is room. */
 export const insertQuestion = (db: ControlDb, row: QuestionRow) =>
-  insertWhen(db, questions, row, isRoom(row.companyId)).returning();
+  insertWhen(db, questions, row, hasRoom(row.companyId)).returning();
 
 /** Replaces the version before `row.version`, if that is still the present one; with `restores`, only if there is room too. */
 export const replaceQuestion = (db: ControlDb, row: QuestionRow, restores: boolean) => {
@@ -52,7 +52,7 @@ export const replaceQuestion = (db: ControlDb, row: QuestionRow, restores: boole
       and(
         byId(questions, companyId, id),
         eq(questions.version, row.version - 1),
-        restores ? isRoom(companyId) : undefined,
+        restores ? hasRoom(companyId) : undefined,
       ),
     )
     .returning();
@@ -63,7 +63,7 @@ export const selectAfter = (db: ControlDb, companyId: string, after: string, lim
   db
     .select()
     .from(questions)
-    .where(and(living(companyId), gt(questions.id, after)))
+    .where(and(isLiving(companyId), gt(questions.id, after)))
     .orderBy(asc(questions.id))
     .limit(limit);
 
@@ -93,7 +93,7 @@ export function readQuestions(
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
-    status === undefined ? living(companyId) : eq(questions.companyId, companyId),
+    status === undefined ? isLiving(companyId) : eq(questions.companyId, companyId),
     status === undefined ? undefined : eq(questions.status, status),
     search === undefined ? undefined : sql`instr(${questions.questionKey}, ${search}) > 0`,
     isNotDenied(questions.id, denied),

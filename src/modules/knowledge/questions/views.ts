@@ -5,7 +5,7 @@ import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
 import { viewBy } from '../../../http/wire.ts';
 import { timestamp } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
-import { type QuestionRow, storedQuery } from './service.ts';
+import { parseStoredQuery, type QuestionRow } from './service.ts';
 
 export const questionRecord = z
   .object({
@@ -37,4 +37,4 @@ export const viewQuestionFor =
   };
 
 const viewQuestionRecord = viewBy(questionRecord);
-const viewQuestion = (row: QuestionRow) => viewQuestionRecord({ ...row, query: storedQuery(row) });
+const viewQuestion = (row: QuestionRow) => viewQuestionRecord({ ...row, query: parseStoredQuery(row) });

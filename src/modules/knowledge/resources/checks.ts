@@ -42,7 +42,8 @@ const MAX_PAUSE_SECONDS = 3_600;
 /** The maximum number of pauses, about a day, after which a message goes to the dead-letter queue. */
 export const MAX_TRIES = 30;
 
-export const pauseSeconds = (tries: number): number => Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);
+export const computePauseSeconds = (tries: number): number =>
+  Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS);
 
 /** Whether an error means no more than that the company's database cannot be reached. */
 export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';

@@ -81,7 +81,7 @@ export interface Definition<C extends Content = Content> {
 }
 
 /** The fields whose values differ from those of the content. */
-export const changedFields = (content: Content, fields: Content): Content =>
+export const findChangedFields = (content: Content, fields: Content): Content =>
   Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(content[field])),
   );
@@ -96,5 +96,5 @@ export const normalizeName = (name: string): string => toSearchText(name).trim()
 export const uniqueKeyFrom = (...parts: string[]): string => parts.map(normalizeName).join('\n');
 
 /** A reference for each id of a list. */
-export const referencesIn = (field: string, ids: readonly string[], type: ResourceType, facet?: string): Reference[] =>
+export const toReferences = (field: string, ids: readonly string[], type: ResourceType, facet?: string): Reference[] =>
   ids.map((id, index) => ({ field: `${field}.${index}`, id, type, ...(facet !== undefined && { facet }) }));

@@ -1,7 +1,7 @@
 import type { PrincipalContext } from '../../../context.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
-import { changedFields, type Definition } from './definition.ts';
+import { type Definition, findChangedFields } from './definition.ts';
 import { getResource, type Resource } from './reading.ts';
 import { type Input, insertArchivedVersion, insertFirstVersion, replaceVersion } from './versions.ts';
 
@@ -48,5 +48,5 @@ export async function archiveResource<C extends Content>(
 
 function changesNothing<C extends Content>(current: Resource<C>, { status, ...fields }: Input<C>): boolean {
   if (status !== undefined && status !== current.status) return false;
-  return Object.keys(changedFields(current.content, fields)).length === 0;
+  return Object.keys(findChangedFields(current.content, fields)).length === 0;
 }

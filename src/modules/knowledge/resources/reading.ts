@@ -1,4 +1,4 @@
-import { deniedInLists, isDenied } from '../../../access/denials.ts';
+import { findDeniedInLists, isDenied } from '../../../access/denials.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type Definition, normalizeName, toSearchText } from './definition.ts';
@@ -76,7 +76,7 @@ export async function listResources<C extends Content>(
   const of = {
     companyId: ctx.actor.companyId,
     resourceType: definition.type,
-    denied: deniedInLists(ctx.actor, definition.type),
+    denied: findDeniedInLists(ctx.actor, definition.type),
   };
   const found = await store.readResources(ctx.db, of, { ...filter, search }, page);
   return { ...found, records: found.records as Resource<C>[] };

@@ -1,4 +1,4 @@
-export { isUnreachable, MAX_TRIES, pauseSeconds, recordCheck } from './checks.ts';
+export { computePauseSeconds, isUnreachable, MAX_TRIES, recordCheck } from './checks.ts';
 export * from './definition.ts';
 export { archiveResource, changeResource, createResource } from './lifecycle.ts';
 export {

@@ -9,7 +9,7 @@ import {
   type ValidationError,
   versions,
 } from '../../../db/schema/knowledge-resources.ts';
-import { afterChange, byId, idList, insertWhen } from '../../../db/statements.ts';
+import { afterChange, byId, idListSql, insertWhen } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
@@ -36,7 +36,7 @@ export const selectResources = (db: ControlDb, companyId: string, ids: readonly 
   db
     .select()
     .from(resources)
-    .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${idList(ids)}`));
+    .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${idListSql(ids)}`));
 
 /**
  * The resources of a type that are not archived, last changed first.

@@ -5,7 +5,7 @@ import type { JobMessage } from '../../../platform/job-messages.ts';
 import { logError } from '../../../platform/log.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
 import { storeMessage } from '../../outbox/service.ts';
-import { columnNamed, columnsIn } from '../metrics/relations.ts';
+import { parseColumnName, parseRelationColumns } from '../metrics/relations.ts';
 import { hasQuestions } from '../questions/service.ts';
 import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
 import { expressionErrors, notCompiled } from './expressions.ts';
@@ -134,11 +134,11 @@ function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationEr
 function listColumns({ mapped_columns, mapped_relations }: SemanticItem) {
   return [
     ...mapped_columns.flatMap((text, index) => {
-      const column = columnNamed(text);
+      const column = parseColumnName(text);
       return column ? [{ field: `mapped_columns.${index}`, ...column }] : [];
     }),
     ...mapped_relations.flatMap((text, index) =>
-      columnsIn(text).map((column) => ({ field: `mapped_relations.${index}`, ...column })),
+      parseRelationColumns(text).map((column) => ({ field: `mapped_relations.${index}`, ...column })),
     ),
   ];
 }
@@ -149,9 +149,9 @@ function malformedMappings({ mapped_columns, mapped_relations }: SemanticItem): 
       isOfForm(text) ? [] : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${form}\`` }],
     );
   return [
-    ...mismatches((text) => columnNamed(text) !== undefined, 'mapped_columns', mapped_columns, 'table.column'),
+    ...mismatches((text) => parseColumnName(text) !== undefined, 'mapped_columns', mapped_columns, 'table.column'),
     ...mismatches(
-      (text) => columnsIn(text).length > 0,
+      (text) => parseRelationColumns(text).length > 0,
       'mapped_relations',
       mapped_relations,
       'table.column = table.column',

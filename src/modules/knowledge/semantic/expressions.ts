@@ -8,8 +8,8 @@ import { runUserSql } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
 import { findFormulaProblem } from '../metrics/grammar.ts';
-import { asTable } from '../metrics/tables.ts';
-import { metricNamesIn, withoutMetrics } from '../metrics/tokens.ts';
+import { toTable } from '../metrics/tables.ts';
+import { listMetricNames, replaceMetrics } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
 /** The limits of compiling: only planning takes time, nothing is run and no row is sent. */
@@ -36,7 +36,7 @@ function getExpressions({ kind, formula, filters }: SemanticItem): Expression[] 
     }),
   );
   if (formula === null) return conditions;
-  const sql = kind === 'metric' ? withoutMetrics(formula) : formula;
+  const sql = kind === 'metric' ? replaceMetrics(formula) : formula;
   const value: Expression = {
     field: 'formula',
     as: 'formula',
@@ -60,7 +60,7 @@ export async function expressionErrors(
   const expressions = getExpressions(item);
   if (expressions.length === 0) return [];
   // A metric that builds on others needs no table of its own.
-  const buildsOnMetrics = expressions.length === 1 && item.formula !== null && metricNamesIn(item.formula).length > 0;
+  const buildsOnMetrics = expressions.length === 1 && item.formula !== null && listMetricNames(item.formula).length > 0;
   if (tables.length === 0 && !buildsOnMetrics) {
     return notCompiled(item);
   }
@@ -117,7 +117,7 @@ function findGrammarProblem(
   tables: readonly ManagedTable[],
 ): string | undefined {
   if (kind !== 'metric' && kind !== 'dimension') return undefined;
-  const known = tables.map((table) => asTable(table));
+  const known = tables.map((table) => toTable(table));
   return findFormulaProblem(text, as === 'filter' ? as : kind, known);
 }
 

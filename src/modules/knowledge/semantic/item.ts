@@ -12,7 +12,7 @@ import {
   textList,
   textUpTo,
 } from '../resources/fields.ts';
-import { type Definition, referencesIn, uniqueKeyFrom } from '../resources/service.ts';
+import { type Definition, toReferences, uniqueKeyFrom } from '../resources/service.ts';
 import { checkItem, recheckAfter } from './check.ts';
 import { requireUnreferenced } from './kind-change.ts';
 
@@ -82,10 +82,10 @@ export const semanticItem: Definition<SemanticItem> = {
   getFacet: (content) => content.kind,
   listTexts: (content) => [content.name, content.description],
   listReferences: (content) => [
-    ...referencesIn('source_concept_ids', content.source_concept_ids, 'concept'),
-    ...referencesIn('depends_on_concepts', content.depends_on_concepts, 'concept'),
-    ...referencesIn('depends_on_metrics', content.depends_on_metrics, 'semantic', 'metric'),
-    ...referencesIn('depends_on_entities', content.depends_on_entities, 'semantic', 'entity'),
+    ...toReferences('source_concept_ids', content.source_concept_ids, 'concept'),
+    ...toReferences('depends_on_concepts', content.depends_on_concepts, 'concept'),
+    ...toReferences('depends_on_metrics', content.depends_on_metrics, 'semantic', 'metric'),
+    ...toReferences('depends_on_entities', content.depends_on_entities, 'semantic', 'entity'),
   ],
   acyclic: ['depends_on_metrics', 'depends_on_entities'],
   findProblems: ({ kind, source_concept_ids }) =>

@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import { hasAnyQuestion } from '../questions/service.ts';
-import { isUnreachable, MAX_TRIES, pauseSeconds, recordCheck } from '../resources/service.ts';
+import { computePauseSeconds, isUnreachable, MAX_TRIES, recordCheck } from '../resources/service.ts';
 import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependents } from './store.ts';
@@ -36,7 +36,7 @@ export async function recheckItems(ctx: CompanyContext, { tables, after, tries =
       await recordCheck(ctx, item, () => checkItemNow(ctx, item.content as SemanticItem));
     } catch (error) {
       if (!isUnreachable(error) || tries === MAX_TRIES) throw error;
-      return continueAfter(checked, tries + 1, pauseSeconds(tries));
+      return continueAfter(checked, tries + 1, computePauseSeconds(tries));
     }
     checked = item.id;
   }

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { metricNamesIn } from '../metrics/tokens.ts';
+import { listMetricNames } from '../metrics/tokens.ts';
 import { semanticItemInUse } from '../resources/failures.ts';
 import { normalizeName, type Resource } from '../resources/service.ts';
 import type { SemanticItem } from './item.ts';
@@ -20,7 +20,7 @@ export async function requireUnreferenced(
   const buildsOnIt = (formula: string | null) =>
     kind === 'metric' &&
     formula !== null &&
-    metricNamesIn(formula).some((named) => normalizeName(named) === normalizeName(name));
+    listMetricNames(formula).some((named) => normalizeName(named) === normalizeName(name));
   const users = referrers.filter(({ refers, formula }) => refers || buildsOnIt(formula));
   if (users.length > 0) throw semanticItemInUse(kind, users);
   return noNewReferrers(companyId, id, referrers);

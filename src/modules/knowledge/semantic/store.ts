@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, ne, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { exists, idList } from '../../../db/statements.ts';
+import { exists, idListSql } from '../../../db/statements.ts';
 
 /**
  * Items with an id after `after` that name one of the tables (ids or names) in any field, or all items when no table is
@@ -75,6 +75,6 @@ export const noNewReferrers = (
     exists(
       resources,
       mayRefer(companyId, id),
-      sql`${resources.id} || ' ' || ${resources.version} not in ${idList(referrers.map((row) => `${row.id} ${row.version}`))}`,
+      sql`${resources.id} || ' ' || ${resources.version} not in ${idListSql(referrers.map((row) => `${row.id} ${row.version}`))}`,
     ),
   );

@@ -2,17 +2,17 @@ import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import { TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
-import { inParameters } from '../../../db/statements.ts';
+import { splitIntoParameters } from '../../../db/statements.ts';
 import * as store from './store.ts';
 
-const CREATIONS = TARGET_TYPES.filter((type) => type.endsWith('_create'));
+const CREATION_TYPES = TARGET_TYPES.filter((type) => type.endsWith('_create'));
 
 /** The pending suggestions of anything new that no import made. */
-export const pendingCreations = (ctx: CompanyContext): Promise<store.SuggestedCreation[]> =>
-  store.selectPending(ctx.db, ctx.actor.companyId, { targetTypes: CREATIONS, alsoImported: false }).all();
+export const readPendingCreations = (ctx: CompanyContext): Promise<store.SuggestedCreation[]> =>
+  store.selectPending(ctx.db, ctx.actor.companyId, { targetTypes: CREATION_TYPES, alsoImported: false }).all();
 
 /** The pending suggestions of imports that have one of these keys. */
-export const pendingImports = (ctx: CompanyContext, candidateKeys: readonly string[]) =>
+export const readPendingImports = (ctx: CompanyContext, candidateKeys: readonly string[]) =>
   store.selectImported(ctx.db, ctx.actor.companyId, candidateKeys).all();
 
 /**
@@ -20,7 +20,7 @@ export const pendingImports = (ctx: CompanyContext, candidateKeys: readonly stri
  * @returns whether they are stored; false where another import has suggested one of them meanwhile
  */
 export async function importSuggestions(ctx: CompanyContext, rows: readonly store.NewSuggestion[]): Promise<boolean> {
-  const parts = inParameters(rows);
+  const parts = splitIntoParameters(rows);
   if (parts.length === 0) return true;
   const inserted = parts.map((part) => store.insertPending(ctx.db, part));
   try {

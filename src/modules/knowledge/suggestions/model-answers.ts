@@ -7,8 +7,8 @@ import { NODE_TYPES } from '../ontology/node.ts';
 import { MAX_DESCRIPTION } from '../resources/fields.ts';
 import { SEMANTIC_KINDS } from '../semantic/item.ts';
 
-const text = z.string().nullable();
-const texts = z.array(z.string()).nullable();
+const nullableText = z.string().nullable();
+const nullableTexts = z.array(z.string()).nullable();
 
 /** The reasons of a model for a proposal. */
 export interface Rationale {
@@ -20,50 +20,51 @@ export interface Rationale {
 /** The fields that a model may propose for each type. Never a status nor an id: people decide about these. */
 const PROPOSABLE_FIELDS = {
   concept: z.object({
-    name: text,
-    description: text,
+    name: nullableText,
+    description: nullableText,
     type: z.enum(CONCEPT_TYPES).nullable(),
-    aliases: texts,
-    tags: texts,
-    related_catalog_assets: texts,
+    aliases: nullableTexts,
+    tags: nullableTexts,
+    related_catalog_assets: nullableTexts,
   }),
   semantic: z.object({
     kind: z.enum(SEMANTIC_KINDS).nullable(),
-    name: text,
-    description: text,
-    formula: text,
-    grain: text,
-    filters: texts,
-    aggregation: text,
-    mapped_tables: texts,
-    mapped_columns: texts,
-    mapped_relations: texts,
+    name: nullableText,
+    description: nullableText,
+    formula: nullableText,
+    grain: nullableText,
+    filters: nullableTexts,
+    aggregation: nullableText,
+    mapped_tables: nullableTexts,
+    mapped_columns: nullableTexts,
+    mapped_relations: nullableTexts,
   }),
   ontology_node: z.object({
-    name: text,
-    description: text,
+    name: nullableText,
+    description: nullableText,
     node_type: z.enum(NODE_TYPES).nullable(),
-    aliases: texts,
-    attributes: texts,
-    constraints: texts,
-    mapped_catalog_assets: texts,
+    aliases: nullableTexts,
+    attributes: nullableTexts,
+    constraints: nullableTexts,
+    mapped_catalog_assets: nullableTexts,
   }),
-  ontology_relation: z.object({ description: text, cardinality: text, relation_type: text }),
+  ontology_relation: z.object({ description: nullableText, cardinality: nullableText, relation_type: nullableText }),
 } satisfies Record<ResourceType, z.ZodObject>;
 
 const EVIDENCE_SHAPE = z.array(
   z.object({
     source: z.enum(EVIDENCE_SOURCES),
-    quote: text,
-    table: text,
-    column: text,
+    quote: nullableText,
+    table: nullableText,
+    column: nullableText,
   }),
 );
 
 export const RATIONALE_SHAPE = { explanation: z.string(), evidence: EVIDENCE_SHAPE, confidence: z.number() };
 
 /** The schema of the model's answer about one resource. */
-export const proposalShape = (type: ResourceType) => z.object({ payload: PROPOSABLE_FIELDS[type], ...RATIONALE_SHAPE });
+export const makeProposalShape = (type: ResourceType) =>
+  z.object({ payload: PROPOSABLE_FIELDS[type], ...RATIONALE_SHAPE });
 
 /** The fields that a model proposes for one resource, without those that it may not write or left null. */
 export function readProposal(type: ResourceType, payload: unknown): Content {
@@ -78,24 +79,24 @@ export function readProposal(type: ResourceType, payload: unknown): Content {
 }
 
 const MAX_EVIDENCE = 20;
-const MAX_QUOTE = 1000;
-const MAX_IDENTIFIER = 63;
+const MAX_QUOTE_LENGTH = 1000;
+const MAX_IDENTIFIER_LENGTH = 63;
 
 const evidenceItem = z.preprocess(
   (item) => (typeof item === 'string' ? { quote: item } : item),
   z
     .object({
       source: EVIDENCE_SHAPE.element.shape.source.catch('text'),
-      quote: text.catch(null),
-      table: text.catch(null),
-      column: text.catch(null),
+      quote: nullableText.catch(null),
+      table: nullableText.catch(null),
+      column: nullableText.catch(null),
     })
     .transform(
       ({ source, quote, table, column }): Evidence => ({
         source,
-        quote: quote == null ? null : cut(quote, MAX_QUOTE),
-        table: table == null ? null : cut(table, MAX_IDENTIFIER),
-        column: column == null ? null : cut(column, MAX_IDENTIFIER),
+        quote: quote == null ? null : cut(quote, MAX_QUOTE_LENGTH),
+        table: table == null ? null : cut(table, MAX_IDENTIFIER_LENGTH),
+        column: column == null ? null : cut(column, MAX_IDENTIFIER_LENGTH),
       }),
     ),
 );

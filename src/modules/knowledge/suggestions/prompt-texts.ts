@@ -15,7 +15,7 @@ import {
  * The maximum number of characters of one section of a prompt: all sections together fit the smallest context of today's
  * models.
  */
-const MAX_SECTION = 60_000;
+const MAX_SECTION_LENGTH = 60_000;
 const TABLES_PER_PAGE = 500;
 /**
  * The maximum number of columns in one line: a table of more is described in several lines, so that no line is as long as a
@@ -24,10 +24,10 @@ const TABLES_PER_PAGE = 500;
 const COLUMNS_PER_LINE = 50;
 /** The maximum number of concepts that are read, last changed first. */
 const MAX_CONCEPTS = 5000;
-const SHORT_DESCRIPTION = 200;
+const SHORT_DESCRIPTION_LENGTH = 200;
 
 /** Joins as many of the lines as fit, from the first; the rest of them is not made. */
-export function joinLines(lines: Iterable<string>, limit = MAX_SECTION): string {
+export function joinLines(lines: Iterable<string>, limit = MAX_SECTION_LENGTH): string {
   const kept: string[] = [];
   let length = 0;
   for (const line of lines) {
@@ -39,13 +39,13 @@ export function joinLines(lines: Iterable<string>, limit = MAX_SECTION): string 
 }
 
 /** Joins all lines, where they fit into one section; undefined where they do not, and the rest of them is not made. */
-function oneSection(lines: Iterable<string>): string | undefined {
+function joinSection(lines: Iterable<string>): string | undefined {
   const kept: string[] = [];
   let length = 0;
   for (const line of lines) {
     kept.push(line);
     length += line.length + 1;
-    if (length > MAX_SECTION && kept.length > 1) return undefined;
+    if (length > MAX_SECTION_LENGTH && kept.length > 1) return undefined;
   }
   return kept.join('\n');
 }
@@ -55,7 +55,7 @@ export const chunkLines = (lines: string[], limit: number): string[] =>
   splitIntoParts(lines, limit, (line) => line.length + 1).map((chunk) => chunk.join('\n'));
 
 /** A line that describes a table to the model, or several for a wide one. */
-function tableLines({ displayName, columns, rowCount }: ManagedTable): string[] {
+function describeTable({ displayName, columns, rowCount }: ManagedTable): string[] {
   const table = `${displayName} (${rowCount} rows)`;
   const described = columns.map(({ name, display_name, type }) => `${name} ${type} ${JSON.stringify(display_name)}`);
   if (described.length <= COLUMNS_PER_LINE) return [`${table}: ${described.join(', ')}`];
@@ -71,12 +71,12 @@ function tableLines({ displayName, columns, rowCount }: ManagedTable): string[] 
  * Lines that describe the company's tables.
  * @param limit characters after which no more tables are read
  */
-export async function catalogueLines(ctx: CompanyContext, limit: number): Promise<string[]> {
+export async function describeCatalogue(ctx: CompanyContext, limit: number): Promise<string[]> {
   const lines: string[] = [];
   let length = 0;
   for (let page = 1; ; page += 1) {
     const { total, records } = await listTables(ctx, { page, perPage: TABLES_PER_PAGE, search: '' });
-    for (const line of records.flatMap(tableLines)) {
+    for (const line of records.flatMap(describeTable)) {
       lines.push(line);
       length += line.length;
     }
@@ -84,17 +84,17 @@ export async function catalogueLines(ctx: CompanyContext, limit: number): Promis
   }
 }
 
-export const catalogueText = async (ctx: CompanyContext): Promise<string> =>
-  joinLines(await catalogueLines(ctx, MAX_SECTION));
+export const readCatalogueText = async (ctx: CompanyContext): Promise<string> =>
+  joinLines(await describeCatalogue(ctx, MAX_SECTION_LENGTH));
 
 /** A concept in short: enough to tell whether something else means the same. */
-const conceptLine = ({ id, content, status }: Resource<Concept>): string =>
+const describeConcept = ({ id, content, status }: Resource<Concept>): string =>
   JSON.stringify({
     id,
     status,
     name: content.name,
     type: content.type,
-    description: cut(content.description, SHORT_DESCRIPTION),
+    description: cut(content.description, SHORT_DESCRIPTION_LENGTH),
     aliases: content.aliases,
   });
 
@@ -110,21 +110,21 @@ interface ConceptsText {
  * The company's concepts, and the text that describes them. Where they do not fit with their descriptions, it holds ids and
  * names only; where these do not fit either, those of the concepts most relevant to `about`.
  */
-export async function conceptsText(ctx: CompanyContext, about: string): Promise<ConceptsText> {
+export async function describeConcepts(ctx: CompanyContext, about: string): Promise<ConceptsText> {
   const [total, read] = await Promise.all([
     countResources(ctx, 'concept'),
     unarchivedResources(ctx, { type: 'concept', mentionedIn: about, limit: MAX_CONCEPTS }),
   ]);
   const concepts = read as Resource<Concept>[];
-  const whole = oneSection(concepts.values().map(conceptLine));
+  const whole = joinSection(concepts.values().map(describeConcept));
   if (whole !== undefined) return { text: whole, concepts, notSent: total - concepts.length };
-  const relevant = byRelevance(concepts, about).values();
+  const relevant = sortByRelevance(concepts, about).values();
   const text = joinLines(relevant.map(({ id, content }) => JSON.stringify({ id, name: content.name })));
   return { text, concepts, notSent: total - text.split('\n').length };
 }
 
 /** Sorts concepts by their relevance to a text: first those that it names, then those that share most words with it. */
-function byRelevance(concepts: readonly Resource<Concept>[], about: string): Resource<Concept>[] {
+function sortByRelevance(concepts: readonly Resource<Concept>[], about: string): Resource<Concept>[] {
   const text = toSearchText(about);
   const known = splitWords(about);
   const inCommon = (texts: readonly string[]) =>
@@ -134,7 +134,7 @@ function byRelevance(concepts: readonly Resource<Concept>[], about: string): Res
     const isNamed = [name, ...aliases].some((called) => text.includes(toSearchText(called)));
     // A word of a name says more than any number of a description's.
     const score = inCommon([name, ...aliases, ...tags]) + Math.min(0.9, inCommon([description]) / 100);
-    return { each, score: isNamed ? score + MAX_SECTION : score };
+    return { each, score: isNamed ? score + MAX_SECTION_LENGTH : score };
   });
   return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 }
@@ -148,7 +148,7 @@ const splitWords = (text: string): Set<string> =>
   );
 
 /** All concepts of type `entity_hint`. */
-export const entityHints = async (ctx: CompanyContext): Promise<Resource<Concept>[]> =>
+export const readEntityHints = async (ctx: CompanyContext): Promise<Resource<Concept>[]> =>
   (await unarchivedResources(ctx, {
     type: 'concept',
     facet: 'entity_hint',
@@ -156,15 +156,15 @@ export const entityHints = async (ctx: CompanyContext): Promise<Resource<Concept
   })) as Resource<Concept>[];
 
 /** Concepts in as many chunks as they need: whole if they fit into one, else in short. */
-export function conceptChunks(concepts: Resource<Concept>[]): string[] {
-  const whole = oneSection(concepts.values().map(resourceText));
-  if (whole === undefined) return chunkLines(concepts.map(conceptLine), MAX_SECTION);
+export function chunkConcepts(concepts: Resource<Concept>[]): string[] {
+  const whole = joinSection(concepts.values().map(describeResource));
+  if (whole === undefined) return chunkLines(concepts.map(describeConcept), MAX_SECTION_LENGTH);
   return whole === '' ? [] : [whole];
 }
 
 /** The text that describes a resource to the model, without who made it and when. */
-export const resourceText = ({ id, content, status }: Resource): string =>
-  cut(JSON.stringify({ id, status, ...content }), MAX_SECTION);
+export const describeResource = ({ id, content, status }: Resource): string =>
+  cut(JSON.stringify({ id, status, ...content }), MAX_SECTION_LENGTH);
 
-export const resourcesText = async (ctx: CompanyContext, ids: string[]): Promise<string> =>
-  joinLines((await findResources(ctx, ids)).values().map(resourceText));
+export const describeResources = async (ctx: CompanyContext, ids: string[]): Promise<string> =>
+  joinLines((await findResources(ctx, ids)).values().map(describeResource));

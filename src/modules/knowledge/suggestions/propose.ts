@@ -7,10 +7,10 @@ import { consumeModelCallQuota } from '../../usage/queries.ts';
 import type { Concept } from '../concepts/concept.ts';
 import type { OntologyRelation } from '../ontology/relation.ts';
 import { compose, PROMPTS, type PromptSection } from '../prompts/compose.ts';
-import { changedFields, type Resource } from '../resources/service.ts';
+import { findChangedFields, type Resource } from '../resources/service.ts';
 import { nothingProposed } from './failures.ts';
-import { proposalShape, type Rationale, readProposal, readRationale } from './model-answers.ts';
-import { catalogueText, resourcesText, resourceText } from './prompt-texts.ts';
+import { makeProposalShape, type Rationale, readProposal, readRationale } from './model-answers.ts';
+import { describeResource, describeResources, readCatalogueText } from './prompt-texts.ts';
 import { DEFINITIONS } from './suggestion.ts';
 
 /** A model's proposal for one target. */
@@ -60,12 +60,12 @@ export async function proposeChange(
   const type = target.resourceType;
   const prompt = IMPROVEMENT_PROMPTS[type];
   const sections = [
-    { title: 'the resource', text: resourceText(target) },
-    { title: 'what it belongs to', text: await resourcesText(ctx, listRelatedIds(target)) },
-    { title: 'the catalogue', text: await catalogueText(ctx) },
+    { title: 'the resource', text: describeResource(target) },
+    { title: 'what it belongs to', text: await describeResources(ctx, listRelatedIds(target)) },
+    { title: 'the catalogue', text: await readCatalogueText(ctx) },
   ];
   const { value, model } = await askForProposal(settings, prompt, sections, type, usage, (payload) =>
-    changedFields(target.content, DEFINITIONS[type].changes.parse(readProposal(type, payload))),
+    findChangedFields(target.content, DEFINITIONS[type].changes.parse(readProposal(type, payload))),
   );
   if (Object.keys(value.payload).length === 0) throw nothingProposed();
   const isConcept = type === 'concept';
@@ -92,8 +92,8 @@ export async function proposePromotion(
 ): Promise<Proposal> {
   const prompt = to === 'semantic' ? PROMPTS.promoteSemantic : PROMPTS.promoteOntology;
   const sections = [
-    { title: 'the concept', text: resourceText(concept) },
-    { title: 'the catalogue', text: await catalogueText(ctx) },
+    { title: 'the concept', text: describeResource(concept) },
+    { title: 'the catalogue', text: await readCatalogueText(ctx) },
   ];
   const { name, description, type } = concept.content;
   const given =
@@ -129,7 +129,7 @@ function askForProposal(
     {
       name: `${type}_proposal`,
       ...compose(prompt, sections),
-      shape: proposalShape(type),
+      shape: makeProposalShape(type),
       read: (answer) => ({ ...readRationale(answer), payload: read((answer as { payload?: unknown }).payload) }),
     },
     usage,

@@ -23,9 +23,9 @@ import {
   suggestionNotPending,
   suggestionStale,
 } from './failures.ts';
-import { acceptedResourceIds } from './staging.ts';
+import { findAcceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
-import { deniedSuggestions, getTarget, requireTargetPermission, suggestedReferences } from './suggestion.ts';
+import { deniedSuggestions, getTarget, listSuggestedReferences, requireTargetPermission } from './suggestion.ts';
 
 export interface AcceptedSuggestion {
   suggestion: store.SuggestionRow;
@@ -68,12 +68,12 @@ export async function acceptSuggestion(
   const acceptance = makeAcceptance(ctx, id);
   const resource = creates
     ? await insertFirstVersion(ctx, definition, parsed.data, acceptance)
-    : await replaceVersion(ctx, definition, await unchangedTarget(ctx, suggestion), parsed.data, acceptance);
+    : await replaceVersion(ctx, definition, await requireUnchangedTarget(ctx, suggestion), parsed.data, acceptance);
   if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
 
   // Somebody else changed the suggestion, its target, or what that refers to first.
   requirePending(await getSuggestion(ctx, id));
-  if (!creates) await unchangedTarget(ctx, suggestion);
+  if (!creates) await requireUnchangedTarget(ctx, suggestion);
   throw concurrentChange();
 }
 
@@ -125,14 +125,14 @@ export async function rejectSuggestion(
   reviewNote: string | null,
 ): Promise<store.SuggestionRow> {
   requirePending(await getSuggestion(ctx, id));
-  const review = { ...reviewBy(ctx), reviewNote };
+  const review = { ...makeReview(ctx), reviewNote };
   const [rejected] = await store.markRejected(ctx.db, ctx.actor.companyId, id, review);
   if (rejected) return rejected;
   const suggestion = await getSuggestion(ctx, id);
   throw suggestionNotPending(suggestion.status as SuggestionStatus);
 }
 
-const reviewBy = (ctx: PrincipalContext): store.Review => ({
+const makeReview = (ctx: PrincipalContext): store.Review => ({
   reviewNote: null,
   reviewedByUserId: ctx.actor.id,
   reviewedAt: ctx.now(),
@@ -141,7 +141,7 @@ const reviewBy = (ctx: PrincipalContext): store.Review => ({
 const makeAcceptance = (ctx: PrincipalContext, id: string): Acceptance => ({
   suggestionId: id,
   condition: store.isPending(ctx.actor.companyId, id),
-  after: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, reviewBy(ctx)),
+  after: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, makeReview(ctx)),
 });
 
 function requirePending({ status }: store.SuggestionRow): void {
@@ -156,7 +156,7 @@ function sortByReferences(ids: ReadonlySet<string>, known: ReadonlyMap<string, s
     if (begun.has(id)) return;
     begun.add(id);
     const suggestion = known.get(id);
-    const needed = suggestion ? suggestedReferences(suggestion.payload).flatMap((reference) => reference.ids) : [];
+    const needed = suggestion ? listSuggestedReferences(suggestion.payload).flatMap((reference) => reference.ids) : [];
     for (const each of needed) if (ids.has(each)) add(each);
     ordered.add(id);
   };
@@ -170,9 +170,9 @@ async function mergePayload(
   { payload }: store.SuggestionRow,
   override: Content,
 ): Promise<Content> {
-  const references = suggestedReferences(payload).filter(({ field }) => !(field in override));
+  const references = listSuggestedReferences(payload).filter(({ field }) => !(field in override));
   const ids = references.flatMap((reference) => reference.ids);
-  const resourceById = await acceptedResourceIds(ctx, ids);
+  const resourceById = await findAcceptedResourceIds(ctx, ids);
   const waitingFor = ids.filter((id) => !resourceById.has(id));
   if (waitingFor.length > 0) throw dependencyPending([...new Set(waitingFor)]);
   const found = references.map(({ field, ids: needed, isList }) => {
@@ -183,7 +183,7 @@ async function mergePayload(
 }
 
 /** The target of a suggestion, if its version is still the one that the model read. */
-async function unchangedTarget(
+async function requireUnchangedTarget(
   ctx: PrincipalContext,
   { targetType, targetId, targetVersion, payload }: store.SuggestionRow,
 ) {

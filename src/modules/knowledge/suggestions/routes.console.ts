@@ -42,7 +42,7 @@ const viewNotAccepted = ({ id, failure }: FailedAcceptance) => ({
 });
 
 /** The contract of a route that asks the model about the resource of its path. */
-const asksModel = <const Path extends string>(
+const defineModelRoute = <const Path extends string>(
   path: Path,
   operationId: string,
   summary: string,
@@ -82,7 +82,7 @@ export const suggestionEndpoints = [
       list(await listSuggestions(ctx, { status, targetType, jobId }, { page, perPage }), viewSuggestion),
   ),
   endpoint(
-    asksModel(
+    defineModelRoute(
       `${PATH}/concepts/{id}/generate`,
       'suggestConceptChange',
       'Suggest a change to a concept',
@@ -92,7 +92,7 @@ export const suggestionEndpoints = [
     async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'concept', params.id)),
   ),
   endpoint(
-    asksModel(
+    defineModelRoute(
       `${PATH}/concepts/{id}/promote-semantic`,
       'suggestSemanticItemForConcept',
       'Suggest a semantic item for a concept',
@@ -102,7 +102,7 @@ export const suggestionEndpoints = [
     async ({ ctx, params }) => viewSuggestion(await suggestPromotion(ctx, params.id, 'semantic')),
   ),
   endpoint(
-    asksModel(
+    defineModelRoute(
       `${PATH}/concepts/{id}/promote-ontology`,
       'suggestOntologyNodeForConcept',
       'Suggest an ontology node for a concept',
@@ -112,7 +112,7 @@ export const suggestionEndpoints = [
     async ({ ctx, params }) => viewSuggestion(await suggestPromotion(ctx, params.id, 'ontology_node')),
   ),
   endpoint(
-    asksModel(
+    defineModelRoute(
       `${PATH}/semantic/{id}/generate`,
       'suggestSemanticItemChange',
       'Suggest a change to a semantic item',
@@ -122,7 +122,7 @@ export const suggestionEndpoints = [
     async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'semantic', params.id)),
   ),
   endpoint(
-    asksModel(
+    defineModelRoute(
       `${PATH}/ontology/nodes/{id}/generate`,
       'suggestOntologyNodeChange',
       'Suggest a change to an ontology node',
@@ -132,7 +132,7 @@ export const suggestionEndpoints = [
     async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'ontology_node', params.id)),
   ),
   endpoint(
-    asksModel(
+    defineModelRoute(
       `${PATH}/ontology/relations/{id}/generate`,
       'suggestOntologyRelationChange',
       'Suggest a change to an ontology relation',

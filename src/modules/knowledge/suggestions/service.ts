@@ -1,7 +1,7 @@
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { noUsage } from '../../../platform/ai.ts';
+import { makeNoUsage } from '../../../platform/ai.ts';
 import { concept } from '../concepts/concept.ts';
 import { getVisibleResource } from '../resources/service.ts';
 import { type Proposal, proposeChange, proposePromotion, requireAi } from './propose.ts';
@@ -9,9 +9,16 @@ import * as store from './store.ts';
 import { DEFINITIONS, deniedSuggestions } from './suggestion.ts';
 
 export { modelFailures, nothingProposed } from './failures.ts';
-export { importSuggestions, pendingCreations, pendingImports } from './importing.ts';
+export { importSuggestions, readPendingCreations, readPendingImports } from './importing.ts';
 export { RATIONALE_SHAPE, type Rationale, readRationale } from './model-answers.ts';
-export { catalogueLines, chunkLines, conceptChunks, conceptsText, entityHints, joinLines } from './prompt-texts.ts';
+export {
+  chunkConcepts,
+  chunkLines,
+  describeCatalogue,
+  describeConcepts,
+  joinLines,
+  readEntityHints,
+} from './prompt-texts.ts';
 export { isAiConfigured, type Proposal, proposeChange, requireAi } from './propose.ts';
 export {
   acceptSuggestion,
@@ -21,16 +28,16 @@ export {
   rejectSuggestion,
 } from './review.ts';
 export {
-  acceptedResourceIds,
   discardStatement,
+  findAcceptedResourceIds,
   insertStatements,
-  pendingOntologySuggestions,
   publishStatements,
-  stagedNames,
-  stagedSuggestions,
+  readPendingOntologySuggestions,
+  readStagedNames,
+  readStagedSuggestions,
 } from './staging.ts';
 export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
-export { DEFINITIONS, deniedSuggestions, getTarget, suggestedReferences } from './suggestion.ts';
+export { DEFINITIONS, deniedSuggestions, getTarget, listSuggestedReferences } from './suggestion.ts';
 
 /** A page of the company's suggestions, newest first, without those on targets that the caller may not see. */
 export const listSuggestions = (
@@ -49,7 +56,7 @@ export async function suggestChange(
   const { failures } = DEFINITIONS[type];
   const target = await getVisibleResource(ctx, DEFINITIONS[type], id);
   if (target.status === 'archived') throw failures.archived();
-  return insertSuggestion(ctx, await proposeChange(ctx, settings, target, noUsage()));
+  return insertSuggestion(ctx, await proposeChange(ctx, settings, target, makeNoUsage()));
 }
 
 /** Asks the model for the semantic item or ontology node of a concept, and stores the suggestion. */
@@ -61,11 +68,11 @@ export async function suggestPromotion(
   const settings = requireAi(ctx);
   const source = await getVisibleResource(ctx, concept, conceptId);
   if (source.status === 'archived') throw concept.failures.archived();
-  return insertSuggestion(ctx, await proposePromotion(ctx, settings, source, to, noUsage()));
+  return insertSuggestion(ctx, await proposePromotion(ctx, settings, source, to, makeNoUsage()));
 }
 
 /** The row of a proposal that nobody has reviewed. */
-export const newSuggestion = (
+export const makeSuggestion = (
   ctx: CompanyContext,
   proposal: Proposal,
   origin: { createdByUserId: string; requestId: string; jobId: string | null; candidateKey: string | null },
@@ -77,7 +84,7 @@ export const newSuggestion = (
 async function insertSuggestion(ctx: PrincipalContext, proposal: Proposal): Promise<store.SuggestionRow> {
   const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: null };
   const review = { reviewNote: null, reviewedByUserId: null, reviewedAt: null, resourceId: null };
-  const row: store.SuggestionRow = { ...newSuggestion(ctx, proposal, origin), ...review, status: 'pending' };
+  const row: store.SuggestionRow = { ...makeSuggestion(ctx, proposal, origin), ...review, status: 'pending' };
   await store.insertSuggestion(ctx.db, row);
   return row;
 }

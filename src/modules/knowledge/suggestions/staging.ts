@@ -3,21 +3,21 @@ import type { Statement } from '../../../db/client.ts';
 import * as store from './store.ts';
 
 /** The suggestions that a job has staged so far, the oldest first; only the newest 5,000 of more. */
-export const stagedSuggestions = async (ctx: CompanyContext, jobId: string): Promise<store.SuggestedCreation[]> =>
+export const readStagedSuggestions = async (ctx: CompanyContext, jobId: string): Promise<store.SuggestedCreation[]> =>
   (await store.selectStaged(ctx.db, ctx.actor.companyId, jobId).all()).toReversed();
 
 /** The names alone of the suggestions that a job has staged so far: of concepts there may be very many. */
-export const stagedNames = (ctx: CompanyContext, jobId: string) =>
+export const readStagedNames = (ctx: CompanyContext, jobId: string) =>
   store.selectStagedNames(ctx.db, ctx.actor.companyId, jobId).all();
 
 /** The ids of the resources that were made from accepted suggestions, by the ids of the suggestions. */
-export async function acceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
+export async function findAcceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
   const rows = ids.length > 0 ? await store.selectCreatedResources(ctx.db, ctx.actor.companyId, ids) : [];
   return new Map(rows.map(({ id, resourceId }) => [id, resourceId]));
 }
 
 /** The pending suggestions of new nodes and relations. */
-export const pendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestedCreation[]> =>
+export const readPendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestedCreation[]> =>
   store
     .selectPending(ctx.db, ctx.actor.companyId, {
       targetTypes: ['ontology_node_create', 'ontology_relation_create'],

@@ -5,7 +5,7 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { afterChange, byId, exists, idList } from '../../../db/statements.ts';
+import { afterChange, byId, exists, idListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
@@ -47,7 +47,7 @@ export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonl
       and(
         eq(suggestions.companyId, companyId),
         ne(suggestions.status, 'staged'),
-        sql`${suggestions.id} in ${idList(ids)}`,
+        sql`${suggestions.id} in ${idListSql(ids)}`,
       ),
     );
 
@@ -96,7 +96,7 @@ export type NewSuggestion = Omit<
 >;
 
 /** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
-function candidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
+function toCandidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
     return dataType === 'json' ? sql`candidate.value -> ${field}` : sql`candidate.value ->> ${field}`;
@@ -108,12 +108,12 @@ function candidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pendi
 export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
   db
     .insert(suggestions)
-    .select(sql`select ${candidateRows(rows, status)} where ${afterChange}`)
+    .select(sql`select ${toCandidateRows(rows, status)} where ${afterChange}`)
     .onConflictDoNothing();
 
 /** Inserts pending suggestions that no job made. */
 export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
-  db.insert(suggestions).select(sql`select ${candidateRows(rows, 'pending')}`);
+  db.insert(suggestions).select(sql`select ${toCandidateRows(rows, 'pending')}`);
 
 /** The columns that identify a suggestion of something new. */
 export type SuggestedCreation = Pick<SuggestionRow, 'id' | 'targetType' | 'targetName' | 'payload'>;
@@ -137,7 +137,7 @@ const MAX_READ = 5000;
 
 const newestFirst = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
 
-const ofStaged = (companyId: string, jobId: string) =>
+const isStaged = (companyId: string, jobId: string) =>
   and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged'));
 
 /** Selects the suggestions that a job staged last, the newest first. */
@@ -145,7 +145,7 @@ export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .select(identifyingColumns)
     .from(suggestions)
-    .where(ofStaged(companyId, jobId))
+    .where(isStaged(companyId, jobId))
     .orderBy(newestFirst)
     .limit(MAX_READ);
 
@@ -157,7 +157,7 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
       candidateKey: suggestions.candidateKey,
     })
     .from(suggestions)
-    .where(ofStaged(companyId, jobId))
+    .where(isStaged(companyId, jobId))
     .orderBy(newestFirst)
     .limit(MAX_READ);
 
@@ -170,7 +170,7 @@ export const selectCreatedResources = (db: ControlDb, companyId: string, ids: re
       and(
         eq(suggestions.companyId, companyId),
         isNotNull(suggestions.resourceId),
-        sql`${suggestions.id} in ${idList(ids)}`,
+        sql`${suggestions.id} in ${idListSql(ids)}`,
       ),
     );
 
@@ -204,7 +204,7 @@ export const selectImported = (db: ControlDb, companyId: string, candidateKeys: 
         eq(suggestions.companyId, companyId),
         // In the words of its index.
         sql`${suggestions.status} = 'pending' and ${suggestions.jobId} is null`,
-        sql`${suggestions.candidateKey} in ${idList(candidateKeys)}`,
+        sql`${suggestions.candidateKey} in ${idListSql(candidateKeys)}`,
       ),
     );
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Principal } from '../../../access/actors.ts';
-import { deniedEverywhere } from '../../../access/denials.ts';
+import { findDeniedEverywhere } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
@@ -19,12 +19,12 @@ export const DEFINITIONS: Record<ResourceType, Definition> = {
 
 /** The suggestions denied to the caller, and the denied targets of suggestions. */
 export const deniedSuggestions = ({ actor }: PrincipalContext) => ({
-  suggestions: deniedEverywhere(actor, 'suggestion'),
+  suggestions: findDeniedEverywhere(actor, 'suggestion'),
   targets: {
-    concept: deniedEverywhere(actor, 'concept'),
-    semantic: deniedEverywhere(actor, 'semantic'),
-    ontology_node: deniedEverywhere(actor, 'ontology_node'),
-    ontology_relation: deniedEverywhere(actor, 'ontology_relation'),
+    concept: findDeniedEverywhere(actor, 'concept'),
+    semantic: findDeniedEverywhere(actor, 'semantic'),
+    ontology_node: findDeniedEverywhere(actor, 'ontology_node'),
+    ontology_relation: findDeniedEverywhere(actor, 'ontology_relation'),
   },
 });
 
@@ -60,7 +60,7 @@ export interface SuggestedReference {
 }
 
 /** The references of a suggestion to other suggestions: the ends of a relation, and the names in an imported document. */
-export function suggestedReferences(payload: Content): SuggestedReference[] {
+export function listSuggestedReferences(payload: Content): SuggestedReference[] {
   const { subject_suggestion_id: subject, object_suggestion_id: object } = relationEnds.parse(payload);
   const { suggested } = suggestedFields.parse(payload);
   const all = { ...suggested, ...(subject && { subject_node_id: subject }), ...(object && { object_node_id: object }) };

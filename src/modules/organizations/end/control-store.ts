@@ -44,7 +44,7 @@ import { accountUserCounts, accountUsers, invitations, userCounts, users } from 
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
 import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
-import { idList } from '../../../db/statements.ts';
+import { idListSql } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 
 export type TableWithCompany = SQLiteTable & { companyId: SQLiteColumn };
@@ -62,14 +62,14 @@ export interface CompanyTable {
   about: ((person: Person) => SQL) | null;
 }
 
-const byEmail = (column: SQLiteColumn) => (person: Person) => eq(column, person.email);
-const byId = (column: SQLiteColumn) => (person: Person) => sql`${column} in ${idList(person.ids)}`;
-const ofFactor = (column: SQLiteColumn) => (person: Person) =>
-  sql`${column} in (select ${secondFactors.id} from ${secondFactors} where ${secondFactors.userId} in ${idList(person.ids)})`;
-const asRecipient = (table: typeof scheduleRecipients | typeof scheduleDeliveries) => (person: Person) =>
-  sql`(${table.kind} = 'email' and ${table.subject} = ${person.email} or ${table.kind} = 'user' and ${table.subject} in ${idList(person.ids)})`;
-const asMember = (person: Person) =>
-  sql`(${shareMembers.memberType} = 'external_email' and ${shareMembers.subject} = ${person.email} or ${shareMembers.memberType} = 'internal_user' and ${shareMembers.subject} in ${idList(person.ids)})`;
+const hasEmail = (column: SQLiteColumn) => (person: Person) => eq(column, person.email);
+const byId = (column: SQLiteColumn) => (person: Person) => sql`${column} in ${idListSql(person.ids)}`;
+const hasFactor = (column: SQLiteColumn) => (person: Person) =>
+  sql`${column} in (select ${secondFactors.id} from ${secondFactors} where ${secondFactors.userId} in ${idListSql(person.ids)})`;
+const isRecipient = (table: typeof scheduleRecipients | typeof scheduleDeliveries) => (person: Person) =>
+  sql`(${table.kind} = 'email' and ${table.subject} = ${person.email} or ${table.kind} = 'user' and ${table.subject} in ${idListSql(person.ids)})`;
+const isMember = (person: Person) =>
+  sql`(${shareMembers.memberType} = 'external_email' and ${shareMembers.subject} = ${person.email} or ${shareMembers.memberType} = 'internal_user' and ${shareMembers.subject} in ${idListSql(person.ids)})`;
 
 /**
  * Every table of the control database that has rows of companies, in the order of erasure: rows that refer to others are erased
@@ -79,12 +79,12 @@ export const COMPANY_TABLES: readonly CompanyTable[] = [
   // Before what triggers tell of: without endpoints they tell nothing.
   { table: webhookEndpoints, about: null },
   { table: events, about: null },
-  { table: mailRequests, about: byEmail(mailRequests.email) },
-  { table: scheduledMails, about: byEmail(scheduledMails.email) },
-  { table: mailConsents, about: byEmail(mailConsents.email) },
-  { table: scheduleDeliveries, about: asRecipient(scheduleDeliveries) },
+  { table: mailRequests, about: hasEmail(mailRequests.email) },
+  { table: scheduledMails, about: hasEmail(scheduledMails.email) },
+  { table: mailConsents, about: hasEmail(mailConsents.email) },
+  { table: scheduleDeliveries, about: isRecipient(scheduleDeliveries) },
   { table: scheduleRuns, about: null },
-  { table: scheduleRecipients, about: asRecipient(scheduleRecipients) },
+  { table: scheduleRecipients, about: isRecipient(scheduleRecipients) },
   { table: schedules, about: null },
   { table: companyExports, about: null },
   { table: dataJobs, about: null },
@@ -103,19 +103,19 @@ export const COMPANY_TABLES: readonly CompanyTable[] = [
   { table: embedKeys, about: null },
   { table: embedRevocations, about: null },
   { table: embedSigningKeys, about: null },
-  { table: shareMembers, about: asMember },
+  { table: shareMembers, about: isMember },
   { table: shareGrants, about: null },
   { table: shareContexts, about: null },
-  { table: outsiders, about: byEmail(outsiders.email) },
+  { table: outsiders, about: hasEmail(outsiders.email) },
   { table: oauthGrants, about: byId(oauthGrants.userId) },
   { table: oauthClients, about: null },
   { table: sessions, about: byId(sessions.userId) },
   { table: signInNetworks, about: byId(signInNetworks.userId) },
-  { table: passwordlessCodes, about: byEmail(passwordlessCodes.email) },
+  { table: passwordlessCodes, about: hasEmail(passwordlessCodes.email) },
   { table: passwordResets, about: byId(passwordResets.userId) },
   { table: pendingSecondFactors, about: byId(pendingSecondFactors.userId) },
-  { table: backupCodes, about: ofFactor(backupCodes.factorId) },
-  { table: usedTotpSteps, about: ofFactor(usedTotpSteps.factorId) },
+  { table: backupCodes, about: hasFactor(backupCodes.factorId) },
+  { table: usedTotpSteps, about: hasFactor(usedTotpSteps.factorId) },
   { table: secondFactors, about: byId(secondFactors.userId) },
   { table: passkeys, about: byId(passkeys.userId) },
   { table: ssoAssertions, about: null },

@@ -1,10 +1,10 @@
-import { onlyPrincipals } from '../../../access/commit-access.ts';
+import { affectPrincipals } from '../../../access/commit-access.ts';
 import type { CompanyContext, Context } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { log, logError } from '../../../platform/log.ts';
 import * as store from './store.ts';
-import { STORES, type Store } from './stores.ts';
+import { type DataStore, STORES } from './stores.ts';
 
 /** The time for which one scheduled run works on the erasure of companies, and the number that it takes up. */
 const RUN_MS = 2 * MINUTE_MS;
@@ -19,20 +19,20 @@ const LEASE_MS = 5 * MINUTE_MS;
 const LATE_ERASURE_DELAYS_MS = [HOUR_MS, DAY_MS];
 
 /** Does a piece of work for a company. */
-type InCompany = <T>(companyId: string, work: (ctx: CompanyContext) => Promise<T>) => Promise<T>;
+type RunInCompany = <T>(companyId: string, work: (ctx: CompanyContext) => Promise<T>) => Promise<T>;
 
 /**
  * Erases the companies whose time of deletion has passed, a bounded part in each scheduled run. A store that is unavailable is
  * tried again in the next run; only the control records wait for it, as they say where the other data is.
  */
-export async function eraseEnded(ctx: Context, inCompany: InCompany): Promise<void> {
+export async function eraseEnded(ctx: Context, inCompany: RunInCompany): Promise<void> {
   const until = Date.now() + RUN_MS;
   const now = ctx.now();
   await store.beginEnds(ctx.db, now);
   const due = await store.claimDue(ctx.db, { now, next: now + LEASE_MS, limit: MAX_ERASURES_PER_RUN });
   for (const end of due) {
     const next = await inCompany(end.id, (company) =>
-      end.completedAt === null ? erase(company, end, until) : eraseLate(company, end.completedAt, until),
+      end.completedAt === null ? continueErasure(company, end, until) : eraseLate(company, end.completedAt, until),
     ).catch((error: unknown) => {
       logError('company_not_erased', error, { company_id: end.id });
       return ctx.now();
@@ -42,9 +42,9 @@ export async function eraseEnded(ctx: Context, inCompany: InCompany): Promise<vo
 }
 
 /** @returns when the erasure is to continue (ms) */
-async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, until: number): Promise<number> {
-  const isDone = (each: Store) => typeof stores[each.name]?.at === 'number';
-  const [last, ...others] = STORES.toReversed() as [Store, ...Store[]];
+async function continueErasure(ctx: CompanyContext, { id, stores }: store.CompanyEnd, until: number): Promise<number> {
+  const isDone = (each: DataStore) => typeof stores[each.name]?.at === 'number';
+  const [last, ...others] = STORES.toReversed() as [DataStore, ...DataStore[]];
   const erased = new Set(STORES.filter(isDone));
   for (const each of others.toReversed()) {
     if (!erased.has(each) && (await eraseStore(ctx, each, stores[each.name]?.cursor ?? null, until))) erased.add(each);
@@ -54,11 +54,11 @@ async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, unti
   for (const each of STORES) {
     if (!(await each.hasData(ctx))) continue;
     // Something was written meanwhile.
-    await store.noteStep(ctx.db, id, each.name, { removed: 0, at: null, cursor: null });
+    await store.recordStep(ctx.db, id, each.name, { removed: 0, at: null, cursor: null });
     return ctx.now();
   }
   const now = ctx.now();
-  await ctx.changeAccess(onlyPrincipals(id), () =>
+  await ctx.changeAccess(affectPrincipals(id), () =>
     commit(ctx.db, {
       company: store.deleteCompany(ctx.db, id),
       end: store.completeEnd(ctx.db, id, { now, dueAt: now + (LATE_ERASURE_DELAYS_MS[0] as number) }),
@@ -69,13 +69,13 @@ async function erase(ctx: CompanyContext, { id, stores }: store.CompanyEnd, unti
 }
 
 /** Erases a store until nothing is left, time is up, or it fails. @returns whether nothing is left */
-async function eraseStore(ctx: CompanyContext, each: Store, from: string | null, until: number): Promise<boolean> {
+async function eraseStore(ctx: CompanyContext, each: DataStore, from: string | null, until: number): Promise<boolean> {
   const { companyId } = ctx.actor;
   try {
     for (let cursor = from; Date.now() < until; ) {
       const { removed, next } = await each.erase(ctx, cursor);
       const at = next === null ? ctx.now() : null;
-      await store.noteStep(ctx.db, companyId, each.name, { removed, at, cursor: next });
+      await store.recordStep(ctx.db, companyId, each.name, { removed, at, cursor: next });
       if (next === null) return true;
       cursor = next;
     }

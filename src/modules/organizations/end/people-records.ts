@@ -1,7 +1,7 @@
-import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
+import { affectEverybody, commitAccess } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { listPersonalColumns, viewValue } from '../../../db/shown-columns.ts';
-import { type Person, redactedJson, redactedText } from '../../../logs/redaction.ts';
+import { type Person, redactJson, redactText } from '../../../logs/redaction.ts';
 import { COMPANY_TABLES, type CompanyTable, getName } from './control-store.ts';
 import * as store from './people-store.ts';
 
@@ -30,7 +30,7 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
   }
   for (const table of store.NAMING_TABLES) {
     const kind = getName(table.table);
-    for await (const { row, texts } of rowsNaming(ctx, table, person)) {
+    for await (const { row, texts } of findRowsNaming(ctx, table, person)) {
       const ids = Object.fromEntries(table.ids.map(({ name }) => [name, row[name]]));
       yield { kind: 'named_in', record: { kind, ...ids, fields: [...texts.keys()] } };
     }
@@ -40,12 +40,12 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
 type Texts = Map<string, { before: string; after: string }>;
 
 /** The rows of a table in which a person is named, with the texts that would have the pseudonym in their place. */
-async function* rowsNaming(
+async function* findRowsNaming(
   ctx: CompanyContext,
   table: store.NamingTable,
   person: Person,
 ): AsyncGenerator<{ row: Record<string, unknown>; rowNumber: number; texts: Texts }> {
-  const replaced = store.WAITING_TABLES.includes(table) ? redactedJson : redactedText;
+  const replaced = store.WAITING_TABLES.includes(table) ? redactJson : redactText;
   for (let after = 0; ; ) {
     const rows = await store.selectNaming(ctx.db, table, ctx.actor.companyId, person, after);
     for (const row of rows) {
@@ -70,7 +70,7 @@ const CHANGES_PER_BATCH = 50;
  * Replaces the person by the pseudonym in events and messages that wait to be sent. Run it before the stores that receive these
  * are cleared, which removes those sent earlier.
  */
-export const eraseWaiting = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
+export const pseudonymizeWaiting = (ctx: CompanyContext, person: Person): Promise<Record<string, number>> =>
   replaceByPseudonym(ctx, person, store.WAITING_TABLES);
 
 /** Replaces the person by the pseudonym in rows that others rely on, and deletes rows about the person: their identity last. */
@@ -82,7 +82,7 @@ export async function eraseControlRecords(
   const { companyId } = ctx.actor;
   const erased = await replaceByPseudonym(ctx, person, store.NAMING_TABLES);
   const about = COMPANY_TABLES.filter((held) => held.about !== null);
-  const { deleted } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { deleted } = await commitAccess(ctx, affectEverybody(companyId), {
     inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
     deleted: about.map((held) => store.deleteRowsAboutPerson(ctx.db, held, companyId, person)),
   });
@@ -106,13 +106,13 @@ async function replaceByPseudonym(
       const changing = rows;
       rows = [];
       if (changing.length === 0) return;
-      const { replaced } = await commitAccess(ctx, everybodyIn(companyId), {
+      const { replaced } = await commitAccess(ctx, affectEverybody(companyId), {
         replaced: changing.map(({ rowNumber, texts }) => store.replaceTexts(ctx.db, table, rowNumber, texts)),
       });
       const count = replaced.reduce((sum, rows) => sum + rows.length, 0);
       erased[getName(table.table)] = (erased[getName(table.table)] ?? 0) + count;
     };
-    for await (const row of rowsNaming(ctx, table, person)) {
+    for await (const row of findRowsNaming(ctx, table, person)) {
       rows.push(row);
       if (rows.length === CHANGES_PER_BATCH) await replace();
     }

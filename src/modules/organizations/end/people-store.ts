@@ -6,7 +6,7 @@ import { outsiders } from '../../../db/schema/share-contexts.ts';
 import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
 import { listPersonalColumns } from '../../../db/shown-columns.ts';
-import { idList } from '../../../db/statements.ts';
+import { idListSql } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 import { belongsToCompany, COMPANY_TABLES, type CompanyTable, type TableWithCompany } from './control-store.ts';
 
@@ -31,7 +31,7 @@ export const selectIps = (db: ControlDb, companyId: string, ids: readonly string
   db
     .selectDistinct({ ip: sessions.ip })
     .from(sessions)
-    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idList(ids)}`));
+    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idListSql(ids)}`));
 
 /** Deletes the users of an address that are not active, so that none of them becomes active again. */
 export const deleteInactive = (db: ControlDb, companyId: string, email: string, now: number) =>
@@ -46,7 +46,9 @@ export const endSessions = (db: ControlDb, companyId: string, ids: readonly stri
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idList(ids)}`, isNull(sessions.endedAt)));
+    .where(
+      and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idListSql(ids)}`, isNull(sessions.endedAt)),
+    );
 
 /** Takes the inviter's name out of open invitations. */
 export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
@@ -88,7 +90,7 @@ export function selectRowsAboutPerson(
 }
 
 /** Columns that hold secrets, or digests of them: no person is named there. */
-const SECRET = /digest|secret|hash|salt|password/i;
+const SECRET_COLUMN_PATTERN = /digest|secret|hash|salt|password/i;
 
 /**
  * The tables whose rows may name a person, each with its text columns, and the columns that identify a row. Identifying columns
@@ -96,8 +98,8 @@ const SECRET = /digest|secret|hash|salt|password/i;
  */
 export const NAMING_TABLES = COMPANY_TABLES.map((held) => ({
   ...held,
-  columns: textColumns(held.table),
-  ids: idColumns(held.table),
+  columns: listTextColumns(held.table),
+  ids: listIdColumns(held.table),
 })).filter(({ columns }) => columns.length > 0);
 
 export type NamingTable = (typeof NAMING_TABLES)[number];
@@ -107,15 +109,18 @@ export const WAITING_TABLES: readonly NamingTable[] = NAMING_TABLES.filter(
   ({ table }) => table === events || table === outbox,
 );
 
-function textColumns(table: TableWithCompany): SQLiteColumn[] {
+function listTextColumns(table: TableWithCompany): SQLiteColumn[] {
   return Object.values(getTableColumns(table)).filter(
     (column) =>
-      column.getSQLType() === 'text' && !column.primary && column.name !== 'company_id' && !SECRET.test(column.name),
+      column.getSQLType() === 'text' &&
+      !column.primary &&
+      column.name !== 'company_id' &&
+      !SECRET_COLUMN_PATTERN.test(column.name),
   );
 }
 
 /** The columns that identify a row: its `id`, or else the ids of the records that it connects or belongs to. */
-function idColumns(table: TableWithCompany): SQLiteColumn[] {
+function listIdColumns(table: TableWithCompany): SQLiteColumn[] {
   const own = Object.values(getTableColumns(table)).filter(({ name }) => name === 'id');
   const others = listPersonalColumns(table).filter(({ name }) => name.endsWith('_id') && name !== 'company_id');
   return own.length > 0 ? own : others;

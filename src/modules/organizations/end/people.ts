@@ -1,4 +1,4 @@
-import { commitAccess, everybodyIn } from '../../../access/commit-access.ts';
+import { affectEverybody, commitAccess } from '../../../access/commit-access.ts';
 import { peopleOnly } from '../../../access/failures.ts';
 import { requireAdministrator } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
@@ -6,7 +6,7 @@ import { readTogether } from '../../../db/client.ts';
 import type { Person } from '../../../logs/redaction.ts';
 import { keyedDigest } from '../../../platform/keyed-digest.ts';
 import { userActive } from '../failures.ts';
-import { eraseWaiting, type PersonalRecord } from './people-records.ts';
+import { type PersonalRecord, pseudonymizeWaiting } from './people-records.ts';
 import * as store from './people-store.ts';
 import { eraseDeliveries, STORES } from './stores.ts';
 
@@ -49,7 +49,7 @@ export async function readPersonalData(ctx: PrincipalContext, email: string): Pr
 }
 
 /** Yields all data about the caller. @throws peopleOnly */
-export async function ownPersonalData(ctx: PrincipalContext): Promise<AsyncGenerator<string>> {
+export async function readOwnPersonalData(ctx: PrincipalContext): Promise<AsyncGenerator<string>> {
   const { actor } = ctx;
   if (actor.kind !== 'user') throw peopleOnly();
   return readPersonalData(ctx, actor.email);
@@ -85,7 +85,7 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   const isActive = (user: (typeof users)[number]) => user.isActive && user.deletedAt === null;
   if (users.some(isActive)) throw userActive();
   const now = ctx.now();
-  const { left } = await commitAccess(ctx, everybodyIn(companyId), {
+  const { left } = await commitAccess(ctx, affectEverybody(companyId), {
     deleted: store.deleteInactive(ctx.db, companyId, person.email, now),
     ended: store.endSessions(ctx.db, companyId, person.ids, now),
     left: store.selectUsers(ctx.db, companyId, person.email),
@@ -96,12 +96,12 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   const count = (counts: Record<string, number>) => {
     for (const [kind, number] of Object.entries(counts)) if (number > 0) erased[kind] = (erased[kind] ?? 0) + number;
   };
-  count(await eraseWaiting(ctx, person));
+  count(await pseudonymizeWaiting(ctx, person));
   for (const { people } of STORES) {
     if (typeof people !== 'string') count(await people.erase(ctx, person, { outsiderIds, names: listNames(users) }));
   }
   // What was deleted is told as well.
-  count(await eraseWaiting(ctx, person));
+  count(await pseudonymizeWaiting(ctx, person));
   count(await eraseDeliveries(ctx, person));
   return erased;
 }

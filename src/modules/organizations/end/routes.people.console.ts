@@ -5,7 +5,7 @@ import { endpoint } from '../../../http/surfaces/console.ts';
 import { email } from '../../../kernel/fields.ts';
 import { MEDIA_TYPES, streamedText } from '../../../kernel/files.ts';
 import { userActive } from '../failures.ts';
-import { erasePerson, ownPersonalData, readPersonalData } from './people.ts';
+import { erasePerson, readOwnPersonalData, readPersonalData } from './people.ts';
 
 const data = z
   .object({
@@ -37,9 +37,12 @@ export const personalDataEndpoints = [
       fails: [administratorsOnly, peopleOnly],
     },
     async ({ ctx, query }) =>
-      streamedText(query.email === undefined ? await ownPersonalData(ctx) : await readPersonalData(ctx, query.email), {
-        'Content-Type': MEDIA_TYPES.json,
-      }),
+      streamedText(
+        query.email === undefined ? await readOwnPersonalData(ctx) : await readPersonalData(ctx, query.email),
+        {
+          'Content-Type': MEDIA_TYPES.json,
+        },
+      ),
   ),
   endpoint(
     {

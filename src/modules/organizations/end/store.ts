@@ -6,7 +6,7 @@ import { exists } from '../../../db/statements.ts';
 export type CompanyEnd = typeof companyErasures.$inferSelect;
 
 /** SQL condition, true until the erasure of the company begins. */
-const isWhole = not(exists(companyErasures, eq(companyErasures.id, companies.id)));
+const isNotErased = not(exists(companyErasures, eq(companyErasures.id, companies.id)));
 
 /**
  * Suspends a company at once and schedules its deletion for `deletesAt`, unless an earlier time is scheduled or the erasure has
@@ -21,7 +21,7 @@ export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: nu
       deletesAt,
       updatedAt: now,
     })
-    .where(and(eq(companies.id, id), or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)), isWhole))
+    .where(and(eq(companies.id, id), or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)), isNotErased))
     .returning();
 
 /** Cancels the scheduled deletion of a company and lifts its suspension, unless the time of deletion has passed. */
@@ -29,7 +29,7 @@ export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
   db
     .update(companies)
     .set({ endRequestedAt: null, deletesAt: null, suspendedAt: null, updatedAt: now })
-    .where(and(eq(companies.id, id), gt(companies.deletesAt, now), isWhole))
+    .where(and(eq(companies.id, id), gt(companies.deletesAt, now), isNotErased))
     .returning();
 
 /** Begins the erasure of companies whose time of deletion has passed. They cannot be restored from then on. */
@@ -57,7 +57,7 @@ export const selectEnd = (db: ControlDb, id: string) =>
 const formatPath = (store: string): string => `$.${store}`;
 
 /** Notes the progress of a store's erasure. `removed` is added to the count before. */
-export const noteStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
+export const recordStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
   db
     .update(companyErasures)
     .set({

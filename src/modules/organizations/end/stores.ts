@@ -1,10 +1,10 @@
-import { onlyPrincipals } from '../../../access/commit-access.ts';
+import { affectPrincipals } from '../../../access/commit-access.ts';
 import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../../db/client.ts';
 import { withinTime } from '../../../kernel/time-limit.ts';
 import type { LogKind } from '../../../logs/log.ts';
-import { isNamedIn, type Person, redactedJson } from '../../../logs/redaction.ts';
+import { isPersonNamedIn, type Person, redactJson } from '../../../logs/redaction.ts';
 import type { CompanyLog } from '../../../objects/company-log.ts';
 import { callObject } from '../../../platform/objects.ts';
 import { abandonUploads, deleteObjects } from '../../../platform/stored-files.ts';
@@ -18,7 +18,7 @@ import { eraseControlRecords, type PersonalRecord, readControlRecords } from './
 import { countDeleted } from './store.ts';
 
 /** The result of a step of the erasure. */
-export interface Step {
+export interface ErasureStep {
   /** Rows, objects or projects that it deleted, but for those that it has noted itself. */
   removed: number;
   /** The position at which the next step goes on; null when there is no more to do. */
@@ -26,13 +26,13 @@ export interface Step {
 }
 
 /** A place in which something of a company is kept. */
-export interface Store {
+export interface DataStore {
   /** As the certificate names it. */
   name: string;
   /** The company's data in it, in words. */
   description: string;
   /** Deletes a bounded part of it. May be repeated, and broken off anywhere. @param cursor null from the beginning */
-  erase(ctx: CompanyContext, cursor: string | null): Promise<Step>;
+  erase(ctx: CompanyContext, cursor: string | null): Promise<ErasureStep>;
   /** Looks whether something of the company is there still. */
   hasData(ctx: CompanyContext): Promise<boolean>;
   /** The functions that read and erase the data of one person; or the reason why it has none. */
@@ -68,7 +68,7 @@ const OUTSIDERS_PER_STEP = 100;
 const TABLES_PER_STEP = 10;
 
 /** The beginnings of the keys of a company's own objects. */
-export const OWN_FILES = (companyId: string): readonly string[] => [
+export const listOwnFilePrefixes = (companyId: string): readonly string[] => [
   `${companyId}/`,
   `uploads/${companyId}/`,
   `exports/${companyId}/`,
@@ -79,7 +79,7 @@ export const OWN_FILES = (companyId: string): readonly string[] => [
 ];
 
 /** The beginnings of the keys of objects with lines of all companies: each line names its company. */
-export const SHARED_FILES = [
+export const SHARED_FILE_PREFIXES = [
   'undelivered/',
   'archive/',
   'dead-letters/',
@@ -90,7 +90,7 @@ export const SHARED_FILES = [
 const listFiles = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objects> =>
   withinTime(LIST_MS, ctx.files.list(options));
 
-const database: Store = {
+const databaseStore: DataStore = {
   name: 'database',
   description: 'the project at Neon: tables, upload jobs, their history',
   erase: async (ctx) => ({ removed: await deleteDatabase(ctx), next: null }),
@@ -104,7 +104,7 @@ const database: Store = {
   },
 };
 
-const log: Store = {
+const logStore: DataStore = {
   name: 'log',
   description: 'audit records, share events and counts of views in the object CompanyLog',
   erase: async ({ bindings, actor: { companyId } }) => ({
@@ -148,16 +148,16 @@ async function* readLogNaming<K extends LogKind>(
 ): AsyncGenerator<PersonalRecord> {
   for await (const record of exportLog(ctx, kind, { values: {} })) {
     const shown = view(record as never);
-    if (isNamedIn(JSON.stringify(shown), person)) yield { kind: name, record: shown };
+    if (isPersonNamedIn(JSON.stringify(shown), person)) yield { kind: name, record: shown };
   }
 }
 
-const files: Store = {
+const fileStore: DataStore = {
   name: 'files',
   description:
     'logos, uploads, exports, also those that are not whole, results of the Data API, sources of knowledge, archived days of the log',
   async erase(ctx) {
-    for (const prefix of OWN_FILES(ctx.actor.companyId)) {
+    for (const prefix of listOwnFilePrefixes(ctx.actor.companyId)) {
       const { objects } = await listFiles(ctx, { prefix, limit: KEYS_PER_STEP });
       if (objects.length === 0) continue;
       const keys = objects.map(({ key }) => key);
@@ -168,7 +168,7 @@ const files: Store = {
     return { removed: 0, next: null };
   },
   async hasData(ctx) {
-    for (const prefix of OWN_FILES(ctx.actor.companyId)) {
+    for (const prefix of listOwnFilePrefixes(ctx.actor.companyId)) {
       if ((await listFiles(ctx, { prefix, limit: 1 })).objects.length > 0) return true;
     }
     return false;
@@ -176,13 +176,13 @@ const files: Store = {
   people: 'days of the log are the log’s to rewrite; all else is what people sent, or was read of tables',
 };
 
-const sharedFiles: Store = {
+const sharedFileStore: DataStore = {
   name: 'undelivered',
   description: 'messages that no consumer could handle, records that no log took',
   async erase(ctx, cursor) {
     const [at = '0', position] = (cursor ?? '').split(' ');
     const place = Number(at);
-    const prefix = SHARED_FILES[place];
+    const prefix = SHARED_FILE_PREFIXES[place];
     if (prefix === undefined) return { removed: 0, next: null };
     const page = await listFiles(ctx, { prefix, limit: FILES_PER_STEP, ...(position && { startAfter: position }) });
     let removed = 0;
@@ -194,13 +194,13 @@ const sharedFiles: Store = {
   hasData: async () => false,
   people: {
     async *read(ctx, person) {
-      for await (const { line } of linesNaming(ctx, person)) yield { kind: 'undelivered', record: { line } };
+      for await (const { line } of findLinesNaming(ctx, person)) yield { kind: 'undelivered', record: { line } };
     },
     async erase(ctx, person) {
       let changed = 0;
-      for await (const { key, text } of sharedTexts(ctx)) {
+      for await (const { key, text } of readSharedTexts(ctx)) {
         const lines = text.split('\n');
-        const without = lines.map((line) => (line.includes(ctx.actor.companyId) ? redactedJson(line, person) : line));
+        const without = lines.map((line) => (line.includes(ctx.actor.companyId) ? redactJson(line, person) : line));
         const count = without.filter((line, at) => line !== lines[at]).length;
         if (count > 0) await ctx.files.put(key, without.join('\n'));
         changed += count;
@@ -210,8 +210,8 @@ const sharedFiles: Store = {
   },
 };
 
-async function* sharedTexts({ files: bucket }: CompanyContext): AsyncGenerator<{ key: string; text: string }> {
-  for (const prefix of SHARED_FILES) {
+async function* readSharedTexts({ files: bucket }: CompanyContext): AsyncGenerator<{ key: string; text: string }> {
+  for (const prefix of SHARED_FILE_PREFIXES) {
     for (let cursor: string | undefined; ; ) {
       const page: R2Objects = await withinTime(LIST_MS, bucket.list({ prefix, limit: FILES_PER_STEP, cursor }));
       for (const { key } of page.objects) yield { key, text: (await (await bucket.get(key))?.text()) ?? '' };
@@ -221,10 +221,10 @@ async function* sharedTexts({ files: bucket }: CompanyContext): AsyncGenerator<{
   }
 }
 
-async function* linesNaming(ctx: CompanyContext, person: Person): AsyncGenerator<{ line: string }> {
-  for await (const { text } of sharedTexts(ctx)) {
+async function* findLinesNaming(ctx: CompanyContext, person: Person): AsyncGenerator<{ line: string }> {
+  for await (const { text } of readSharedTexts(ctx)) {
     for (const line of text.split('\n')) {
-      if (line.includes(ctx.actor.companyId) && isNamedIn(line, person)) yield { line };
+      if (line.includes(ctx.actor.companyId) && isPersonNamedIn(line, person)) yield { line };
     }
   }
 }
@@ -246,7 +246,7 @@ async function removeCompanyLines(
   return lines.length - others.length;
 }
 
-const outsiderKeys: Store = {
+const outsiderKeyStore: DataStore = {
   name: 'outsider_requests',
   description: 'idempotency keys of outsiders, with the answers, in objects of TokenLimiter',
   async erase(ctx, cursor) {
@@ -269,7 +269,7 @@ const outsiderKeys: Store = {
   },
 };
 
-const gate: Store = {
+const gateStore: DataStore = {
   name: 'requests',
   description: 'nonces, idempotency keys with the answers, and versions of access in the object OrganizationGate',
   async erase({ bindings, actor: { companyId } }) {
@@ -287,7 +287,7 @@ const gate: Store = {
   },
 };
 
-const webhookDeliveries: Store = {
+const deliveryStore: DataStore = {
   name: 'webhook_deliveries',
   description: 'what webhook endpoints were sent, and are to be sent, in objects of WebhookSender',
   async erase(ctx) {
@@ -326,7 +326,7 @@ export async function eraseDeliveries(ctx: CompanyContext, person: Person): Prom
   return { webhook_deliveries: changed };
 }
 
-const controlRecords: Store = {
+const controlRecordStore: DataStore = {
   name: 'control_records',
   description: 'people, access, dashboards, shares, knowledge, jobs, schedules and mails in D1',
   async erase(ctx, cursor) {
@@ -335,11 +335,11 @@ const controlRecords: Store = {
     const tables = CONTROL_TABLES.slice(from, from + TABLES_PER_STEP);
     if (tables.length === 0) return { removed: 0, next: null };
     // Nobody is let in since it was suspended: there is nobody to whom it would have to be announced.
-    const { deleted } = await ctx.changeAccess(onlyPrincipals(companyId), () =>
+    const { deleted } = await ctx.changeAccess(affectPrincipals(companyId), () =>
       commit(ctx.db, {
         deleted: tables.flatMap((table) => [
           deleteRows(ctx.db, table, companyId),
-          countDeleted(ctx.db, companyId, controlRecords.name),
+          countDeleted(ctx.db, companyId, controlRecordStore.name),
         ]),
       }),
     );
@@ -366,25 +366,25 @@ const controlRecords: Store = {
  * Every store that has data of a company, in the order in which they are erased. Those before the last find in the control
  * records which data is theirs.
  */
-export const STORES: readonly Store[] = [
-  database,
-  log,
-  files,
-  sharedFiles,
-  outsiderKeys,
-  gate,
-  webhookDeliveries,
-  controlRecords,
+export const STORES: readonly DataStore[] = [
+  databaseStore,
+  logStore,
+  fileStore,
+  sharedFileStore,
+  outsiderKeyStore,
+  gateStore,
+  deliveryStore,
+  controlRecordStore,
 ];
 
 /** The stores that each binding's data of a company is in; or a sentence that says why nothing has to be erased. */
-export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly Store[] | string> = {
-  CONTROL_DB: [controlRecords],
-  FILES: [files, sharedFiles],
-  COMPANY_LOG: [log],
-  ORGANIZATION_GATE: [gate],
-  TOKEN_LIMITER: [outsiderKeys],
-  WEBHOOK_SENDER: [webhookDeliveries],
+export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly DataStore[] | string> = {
+  CONTROL_DB: [controlRecordStore],
+  FILES: [fileStore, sharedFileStore],
+  COMPANY_LOG: [logStore],
+  ORGANIZATION_GATE: [gateStore],
+  TOKEN_LIMITER: [outsiderKeyStore],
+  WEBHOOK_SENDER: [deliveryStore],
   VIEWER_GATE: 'keeps nothing on disk',
   ATTEMPT_LIMITER: 'keeps a number and a time under a digest, for a quarter of an hour',
   IP_LIMITER: 'keeps what belongs to no company, for a minute',

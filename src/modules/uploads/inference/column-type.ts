@@ -48,7 +48,7 @@ const POSSIBLE_TYPES: Record<KnownType, [ColumnType, number][]> = {
 };
 
 /** The type of a column whose file declares its type: that one, unless a value is beyond the values of such columns. */
-export function typeWithin(known: KnownType, columns: ColumnState[]): ColumnType {
+export function inferTypeWithin(known: KnownType, columns: ColumnState[]): ColumnType {
   const fits = (forms: number) => columns.every((column) => column.first === null || (column.forms & forms) !== 0);
   return POSSIBLE_TYPES[known].find(([, forms]) => fits(forms))?.[0] ?? 'text';
 }
@@ -75,7 +75,7 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
   if (type === 'text') return columns.map(() => 0);
   if (type === 'integer') return columns.map(() => INTEGER);
   if (type === 'decimal')
-    return decimalForms(
+    return chooseDecimalForms(
       columns.map(({ forms }) => forms & DECIMALS),
       delimiters,
     );
@@ -83,8 +83,8 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
     return columns
       .map(({ forms }) => forms & BOOLEANS)
       .map(narrowToShared)
-      .map(lowestForm);
-  return dateForms(columns.map(({ forms }) => forms & DATES));
+      .map(getLowestForm);
+  return chooseDateForms(columns.map(({ forms }) => forms & DATES));
 }
 
 /**
@@ -92,20 +92,20 @@ export function listForms(type: ColumnType, columns: ColumnState[], delimiters: 
  * decimal separator (`1.234`) follows the other files, if they agree. Otherwise `1.234` is a point decimal, and `1,234`
  * is grouped, but a decimal comma in a file delimited by semicolons.
  */
-export function decimalForms(sets: number[], delimiters: Delimiters): number[] {
+export function chooseDecimalForms(sets: number[], delimiters: Delimiters): number[] {
   const read = narrowToAgreed(sets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
     const isComma = (forms & POINT_DECIMAL) === 0 && delimiters[file] === ';';
     return narrowUnlessEmpty(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);
   });
-  return read.map(narrowToShared).map(lowestForm);
+  return read.map(narrowToShared).map(getLowestForm);
 }
 
 /**
  * Chooses the form of each file's dates likewise: day first, unless its values, or the files that settle it, say
  * otherwise.
  */
-export function dateForms(sets: number[]): number[] {
-  return narrowToAgreed(sets, [DMY, MDY]).map(lowestForm);
+export function chooseDateForms(sets: number[]): number[] {
+  return narrowToAgreed(sets, [DMY, MDY]).map(getLowestForm);
 }
 
 /**
@@ -135,4 +135,4 @@ function narrowToShared(forms: number, _file: number, sets: number[]): number {
 const narrowUnlessEmpty = (forms: number, by: number): number => forms & by || forms;
 
 /** The file's first form in the order of preference. */
-const lowestForm = (forms: number): number => forms & -forms;
+const getLowestForm = (forms: number): number => forms & -forms;

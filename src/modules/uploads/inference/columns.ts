@@ -52,7 +52,7 @@ export interface Hints {
 }
 
 /** A column before its first row. */
-export function newColumn(): ColumnState {
+export function makeColumn(): ColumnState {
   return {
     forms: ALL_FORMS,
     traits: 0,

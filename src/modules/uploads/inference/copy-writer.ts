@@ -9,7 +9,7 @@ import { POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { ROW_ID } from '../upsert-sql.ts';
 import { cutValue, InferenceError } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
-import { conversionTo } from './values.ts';
+import { makeConversion } from './values.ts';
 
 export interface WrittenColumn {
   name: string;
@@ -69,7 +69,7 @@ export class CopyWriter {
     this.#doubled = quote !== null && escaping === 'doubled' ? quote.charCodeAt(0) : -1;
     this.#is1252 = file.encoding === 'windows-1252';
     this.#conversions = columns.map(({ type, formats }) =>
-      type === 'text' ? null : conversionTo(type, formats, zone),
+      type === 'text' ? null : makeConversion(type, formats, zone),
     );
     this.#bareConversions =
       file.dialect.sheet === true

@@ -22,7 +22,7 @@ import {
 } from '../../../formats/text/detect.ts';
 import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
-import { newColumn } from './columns.ts';
+import { makeColumn } from './columns.ts';
 import {
   delimiterNotFound,
   InferenceError,
@@ -36,8 +36,8 @@ import {
 } from './errors.ts';
 import { UnevenEscapes } from './kept-rows.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
-import { type GivenOptions, offsetOfLine } from './said.ts';
-import { linesBefore, toSkippedLines } from './skipped.ts';
+import { findLineOffset, type GivenOptions } from './said.ts';
+import { readLinesBefore, toSkippedLines } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**
@@ -82,7 +82,7 @@ export function beginInference({
     secondRow: null,
     rows: 0,
     end: 0,
-    columns: (records?.names ?? []).map(newColumn),
+    columns: (records?.names ?? []).map(makeColumn),
     sampleRows: [],
     sampleSize: 0,
     trailing: [],
@@ -107,19 +107,19 @@ export function beginInference({
  */
 export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
-    return take(state, block, isLast);
+    return takeBlock(state, block, isLast);
   } catch (caught) {
     const error = toInferenceError(caught);
-    const escaping = otherEscaping(state, error);
+    const escaping = tryOtherEscaping(state, error);
     if (escaping !== null) return startOver({ ...state, escaping });
-    const quoting = otherQuoting(state, error);
+    const quoting = tryOtherQuoting(state, error);
     if (quoting !== null) return startOver({ ...state, quoting });
     if (!(error instanceof InferenceError)) throw error;
     throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.where });
   }
 }
 
-function take(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
+function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   let bytes = block;
   if (state.encoding === null) {
     const guess = guessEncoding(block);
@@ -142,12 +142,12 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     const start = working.subarray(0, state.wants);
     const whole = isLast && start.length === working.length;
     const { skip_lines: skipLines = 0, delimiter } = state.said;
-    const skip = offsetOfLine(start, skipLines, state.sheet !== null);
+    const skip = findLineOffset(start, skipLines, state.sheet !== null);
     if (skip < 0 && whole) throw noRows(state.fileName);
     // The line feed of a line end may be behind the bytes.
     if (!whole && (skip < 0 || (skip > 0 && skip === start.length))) {
       if (state.wants >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
-      return atLeast(state, state.wants * 4);
+      return waitForBytes(state, state.wants * 4);
     }
     const head = start.subarray(skip);
     const isSaid = delimiter !== undefined && !state.said.delimiterOfKind;
@@ -158,7 +158,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
       sheet ?? sniff(head, whole, decode, state.quoting, state.escaping, state.said);
     if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
-    if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return atLeast(state, state.wants * 4);
+    if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return waitForBytes(state, state.wants * 4);
     // Some exports end all lines with as many delimiters as a sheet may have columns.
     const width = layout.width > MAX_COLUMNS ? effective : layout.width;
     if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
@@ -169,7 +169,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     state.rowNames = layout.rowNames;
     if (skipLines > 0) {
       state.skippedLines = skipLines;
-      state.skipped = linesBefore(start, skip, decode);
+      state.skipped = readLinesBefore(start, skip, decode);
       state.line += skipLines;
       state.offset += encodedLength(working, skip, state.encoding);
       working = working.subarray(skip);
@@ -178,16 +178,16 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
       state.skipped = toSkippedLines(head, sheet.titles, decode);
     } else if (layout.preamble > 0) {
       state.skippedLines = bodyLine - 1;
-      state.skipped = linesBefore(head, bodyStart, decode);
+      state.skipped = readLinesBefore(head, bodyStart, decode);
     }
-    state.columns = Array.from({ length: state.width }, newColumn);
+    state.columns = Array.from({ length: state.width }, makeColumn);
   }
   const taken = takeRecords(state, working, isLast, state.dialect, decode);
   state.offset += encodedLength(working, taken, state.encoding);
   if (isLast) state.done = true;
   else if (taken === 0) {
     if (block.length >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
-    return atLeast(state, Math.min(block.length * 2, MAX_RECORD_BYTES));
+    return waitForBytes(state, Math.min(block.length * 2, MAX_RECORD_BYTES));
   }
   state.wants = 1;
   return state;
@@ -197,7 +197,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
  * Decides whether to read the file again because its quotes break the rules (then without quotes), or because it cannot
  * be read without quotes. A record that has too many fields without quotes settles that they quote.
  */
-function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
+function tryOtherQuoting(state: InferenceState, error: unknown): Quoting | null {
   if (state.quoting === 'quoted' || state.dialect === null || state.said.quote !== undefined) return null;
   if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'quoted' : null;
   const broken =
@@ -209,7 +209,7 @@ function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
  * Decides whether to read the file again because backslashes escape its delimiters, which a record shows that has too
  * many fields otherwise, or because they do not: then records have different numbers of fields.
  */
-function otherEscaping({ escaping, dialect }: InferenceState, error: unknown): Escaping | null {
+function tryOtherEscaping({ escaping, dialect }: InferenceState, error: unknown): Escaping | null {
   if (error instanceof DelimiterEscaped) return 'escaped';
   const uneven = error instanceof UnevenEscapes || isError(error, 'TOO_MANY_FIELDS');
   return uneven && dialect?.escapesDelimiters && escaping !== 'plain' ? 'plain' : null;
@@ -227,7 +227,7 @@ function startOver(state: InferenceState): InferenceState {
     : again;
 }
 
-function atLeast(state: InferenceState, bytes: number): InferenceState {
+function waitForBytes(state: InferenceState, bytes: number): InferenceState {
   state.wants = bytes;
   return state;
 }

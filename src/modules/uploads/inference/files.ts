@@ -1,8 +1,8 @@
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { InferenceError, noRows, tooManyColumns } from './errors.ts';
-import { decideHeader, type HeaderDecision, headerCells, usedWidth } from './header.ts';
-import { takeTrailing } from './kept-rows.ts';
-import { columnNames } from './names.ts';
+import { decideHeader, type HeaderDecision, measureUsedWidth, readHeaderCells } from './header.ts';
+import { addTrailingRows } from './kept-rows.ts';
+import { makeColumnNames } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
 export interface DecidedFile extends HeaderDecision {
@@ -29,20 +29,20 @@ export function decideFiles(states: InferenceState[], known: string[]): DecidedF
 function decideFile(state: InferenceState, known: string[]): DecidedFile {
   if (state.firstRow === null) throw noRows(state.fileName);
   // Under a header without other rows, what would be notes are the rows.
-  if (state.rows === 0) takeTrailing(state, state.trailing.length);
-  if (state.records) return decided(state, { header: state.records.names, above: false });
+  if (state.rows === 0) addTrailingRows(state, state.trailing.length);
+  if (state.records) return toDecidedFile(state, { header: state.records.names, above: false });
   if (state.said.header !== undefined) return decideAsGiven(state, state.said.header);
   // Names that were joined from merged cells are the header.
   const isJoined = state.sheet !== null && state.sheet.header !== null && isAtHeader(state, state.sheet.header);
-  const file = decided(state, isJoined ? { header: headerCells(state), above: false } : decideHeader(state));
-  return file.header === null ? (headerOfTable(state, known) ?? file) : file;
+  const file = toDecidedFile(state, isJoined ? { header: readHeaderCells(state), above: false } : decideHeader(state));
+  return file.header === null ? (findTableHeader(state, known) ?? file) : file;
 }
 
 /** Decides the header as a person said. With one, the record above that names all columns but the first may be it. */
 function decideAsGiven(state: InferenceState, header: boolean): DecidedFile {
-  if (!header) return decided(state, { header: null, above: false });
+  if (!header) return toDecidedFile(state, { header: null, above: false });
   const found = decideHeader(state);
-  return decided(state, found.above ? found : { header: headerCells(state), above: false });
+  return toDecidedFile(state, found.above ? found : { header: readHeaderCells(state), above: false });
 }
 
 /** Whether the first record is the header joined from merged cells, which the reading options have not skipped. */
@@ -50,21 +50,21 @@ const isAtHeader = ({ said, firstRow }: InferenceState, header: number): boolean
   said.skip_lines === undefined || firstRow?.line === header;
 
 /** A first record that consists of names of the table's columns is the header, whatever the values below look like. */
-function headerOfTable(state: InferenceState, known: string[]): DecidedFile | undefined {
-  const header = headerCells(state);
+function findTableHeader(state: InferenceState, known: string[]): DecidedFile | undefined {
+  const header = readHeaderCells(state);
   const named = header.filter((cell) => cell !== '');
-  const isHeader = named.length > 0 && columnNames(named).every((name) => known.includes(name));
-  return isHeader ? decided(state, { header, above: false }) : undefined;
+  const isHeader = named.length > 0 && makeColumnNames(named).every((name) => known.includes(name));
+  return isHeader ? toDecidedFile(state, { header, above: false }) : undefined;
 }
 
-function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
+function toDecidedFile(state: InferenceState, decision: HeaderDecision): DecidedFile {
   const { header, above } = decision;
-  const width = usedWidth(state, header);
+  const width = measureUsedWidth(state, header);
   if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
   const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
   // The names of records stand beside the text.
   const firstDataRow = header === null || above || state.records ? state.firstRow : null;
-  return { ...decision, state, width, names: columnNames(cells), firstDataRow };
+  return { ...decision, state, width, names: makeColumnNames(cells), firstDataRow };
 }
 
 /**
@@ -76,22 +76,22 @@ function matchHeaders(files: DecidedFile[]): DecidedFile[] {
   const named = files.find((file) => file.header !== null && file.state.rows > 0);
   if (named === undefined) {
     const headless = files.some((file) => file.header === null);
-    return headless ? files.map(({ state }) => decided(state, { header: null, above: false })) : files;
+    return headless ? files.map(({ state }) => toDecidedFile(state, { header: null, above: false })) : files;
   }
-  const names = sortedNames(named);
+  const names = sortNames(named);
   return files.map((file) => {
     if (file.header !== null) return file;
-    const again = decided(file.state, { header: headerCells(file.state), above: false });
-    return sortedNames(again) === names ? again : file;
+    const again = toDecidedFile(file.state, { header: readHeaderCells(file.state), above: false });
+    return sortNames(again) === names ? again : file;
   });
 }
 
-function sortedNames({ names }: DecidedFile): string {
+function sortNames({ names }: DecidedFile): string {
   return [...names].sort().join('\n');
 }
 
 /** For each column of the first file, the index of its field in another file. */
-export function fieldsIn(file: DecidedFile, first: DecidedFile): number[] {
+export function matchFields(file: DecidedFile, first: DecidedFile): number[] {
   const differ = (column: string) =>
     new InferenceError(
       'HEADERS_DIFFER',

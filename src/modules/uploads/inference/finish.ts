@@ -1,15 +1,22 @@
 import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
-import { type Delimiters, dateForms, decimalForms, inferType, listForms, typeWithin } from './column-type.ts';
-import { type ColumnState, type DecidingValue, foldCell, getHints, mergeColumns, newColumn } from './columns.ts';
-import { countRows, type DecidedFile, decideFiles, fieldsIn } from './files.ts';
+import {
+  chooseDateForms,
+  chooseDecimalForms,
+  type Delimiters,
+  inferType,
+  inferTypeWithin,
+  listForms,
+} from './column-type.ts';
+import { type ColumnState, type DecidingValue, foldCell, getHints, makeColumn, mergeColumns } from './columns.ts';
+import { countRows, type DecidedFile, decideFiles, matchFields } from './files.ts';
 import { listNames, matchTable, type TableColumn } from './into-table.ts';
-import { tableName } from './names.ts';
+import { toTableName } from './names.ts';
 import { isReadByPostgres, prepareReading } from './reading.ts';
 import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
-import { skippedLines } from './skipped.ts';
+import { countSkippedLines } from './skipped.ts';
 import { type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
-import { sampleValue } from './values.ts';
+import { toSampleValue } from './values.ts';
 import { chooseWiderType, type WideningCandidate } from './widening.ts';
 
 /** The longest friendly name of a column, in UTF-16 units. */
@@ -32,7 +39,7 @@ export function finishInference(
 ): Inference {
   const files = decideFiles(states, into ? listNames(into) : []);
   const [first] = files as [DecidedFile];
-  const places = files.map((file) => fieldsIn(file, first));
+  const places = files.map((file) => matchFields(file, first));
   const decided = first.names.map((_, index) => decideColumn(files, places, index));
   const columns = decided.map(({ column }) => column);
   const formats = files.map((_, file) => decided.map((column) => column.formats[file] as ColumnFormats));
@@ -46,12 +53,12 @@ export function finishInference(
     return { ...column, type };
   });
   const added = growth && matched ? matched.ignored : [];
-  const { count, lines } = skippedLines(first);
+  const { count, lines } = countSkippedLines(first);
   return {
     schema: {
-      suggested_table_name: tableName(fileName),
+      suggested_table_name: toTableName(fileName),
       columns: proposed ?? columns,
-      sample_rows: sampleRows(files, places, proposed ? [...proposed, ...added] : columns, formats),
+      sample_rows: toSampleRows(files, places, proposed ? [...proposed, ...added] : columns, formats),
       total_row_count_estimate: files.reduce((sum, file) => sum + countRows(file), 0),
       dialect: {
         encoding: first.state.records?.encoding ?? encoding ?? 'utf-8',
@@ -97,7 +104,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
   const name = first.names[index] as string;
   const displayName = cut(first.header?.[index] || name, MAX_DISPLAY_NAME);
   const known = first.state.records?.types?.[index];
-  const type = known ? typeWithin(known, states) : inferType(states, displayName);
+  const type = known ? inferTypeWithin(known, states) : inferType(states, displayName);
   const notNumbers = first.state.records?.notNumbers?.[index] || undefined;
   // In a file of one column nothing delimits.
   const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));
@@ -115,7 +122,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
         format: describeFormat(type, formsInUse.length > 0 ? formsInUse : forms, merged.traits),
         nulls,
         distinct_sample: merged.sample,
-        counter_example: counterExample(type, states, displayName),
+        counter_example: findCounterExample(type, states, displayName),
         ...(notNumbers !== undefined && { not_numbers: notNumbers }),
       },
     },
@@ -139,11 +146,11 @@ function inferFormats(
   const decimals =
     type === 'decimal'
       ? forms
-      : decimalForms(
+      : chooseDecimalForms(
           hints.map((hint) => hint.decimals),
           delimiters,
         );
-  const dates = isTimestamp ? forms : dateForms(hints.map((hint) => hint.dates));
+  const dates = isTimestamp ? forms : chooseDateForms(hints.map((hint) => hint.dates));
   return states.map((column, file) => ({
     decimal: formName(decimals[file] as number),
     date: formName(dates[file] as number),
@@ -157,7 +164,7 @@ function getColumn(file: DecidedFile, place: number): ColumnState {
   const rest = file.state.columns[place] as ColumnState;
   if (file.firstDataRow === null) return rest;
   const { samples } = makeBounds(file.state.width);
-  const first = newColumn();
+  const first = makeColumn();
   const cell = file.firstDataRow.cells.find(([field]) => field === place);
   if (cell === undefined) first.nulls++;
   else foldCell(first, cell, file.firstDataRow.line, samples);
@@ -171,7 +178,7 @@ function describeFormat(type: ColumnType, forms: number[], traits: number): stri
   return [...new Set(forms.map((form) => `${formName(form)}${time}`))].join(' | ');
 }
 
-function counterExample(type: ColumnType, columns: ColumnState[], header: string): DecidingValue | null {
+function findCounterExample(type: ColumnType, columns: ColumnState[], header: string): DecidingValue | null {
   const findFirst = (decidingValue: 'notInteger' | 'withTime') =>
     columns.find((column) => column[decidingValue] !== null)?.[decidingValue] ?? null;
   if (type === 'decimal') return findFirst('notInteger');
@@ -182,14 +189,14 @@ function counterExample(type: ColumnType, columns: ColumnState[], header: string
   return breaks ? (breaks.notTyped ?? (breaks === filled[0] ? breaks.first : (breaks.narrowed ?? breaks.first))) : null;
 }
 
-function sampleRows(
+function toSampleRows(
   files: DecidedFile[],
   places: number[][],
   columns: InferredColumn[],
   formats: ColumnFormats[][],
 ): Record<string, RowValue>[] {
   const rows = files.flatMap((file, number) => {
-    const first = file.firstDataRow === null ? [] : [cellsByField(file.firstDataRow)];
+    const first = file.firstDataRow === null ? [] : [spreadCells(file.firstDataRow)];
     return [...first, ...file.state.sampleRows].map((row) => ({
       cells: (places[number] as number[]).map((place) => row[place] ?? ''),
       formats: formats[number] as ColumnFormats[],
@@ -201,13 +208,15 @@ function sampleRows(
       Object.fromEntries(
         columns.map(({ name, type, source_index: source }) => [
           name,
-          source === null ? null : sampleValue(row.cells[source] as string, type, row.formats[source] as ColumnFormats),
+          source === null
+            ? null
+            : toSampleValue(row.cells[source] as string, type, row.formats[source] as ColumnFormats),
         ]),
       ),
     );
 }
 
-function cellsByField(row: KeptRow): string[] {
+function spreadCells(row: KeptRow): string[] {
   const cells: string[] = [];
   for (const [field, text] of row.cells) cells[field] = text;
   return cells;

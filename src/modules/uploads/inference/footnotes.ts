@@ -1,6 +1,6 @@
 import { BLANK } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
-import { typedForms } from './header.ts';
+import { findTypedForms } from './header.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
 /**
@@ -12,8 +12,8 @@ export function isFootnote(state: InferenceState, row: KeptRow): boolean {
   if (row.width < state.width) return true;
   const [field, , forms] = row.cells.find((cell) => cell[2] !== BLANK) as KeptRow['cells'][number];
   const column = state.columns[field] as ColumnState;
-  const typed = typedForms(column, '') !== 0;
-  const fits = typedForms({ ...column, forms: column.forms & forms }, '') !== 0;
+  const typed = findTypedForms(column, '') !== 0;
+  const fits = findTypedForms({ ...column, forms: column.forms & forms }, '') !== 0;
   if (typed && !fits) return state.width > 1 || row.blankBefore;
   return row.blankBefore && state.dense && !(state.width === 1 && typed);
 }

@@ -13,8 +13,8 @@ import {
   WORDS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
-import { nameKey } from './kept-rows.ts';
-import { columnName } from './names.ts';
+import { makeNameKey } from './kept-rows.ts';
+import { toColumnName } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
 /** The decision whether a file has a header, and which one. */
@@ -32,19 +32,19 @@ export interface HeaderDecision {
  */
 export function decideHeader(state: InferenceState): HeaderDecision {
   const first = state.firstRow as KeptRow;
-  const fit = fitBelow(state, first);
+  const fit = compareWithRowsBelow(state, first);
   if (state.above !== null) {
     // A title above a header of two columns looks like the header of an R table with one column.
     const title = (fit === 'unlike' && hasTextsAlone(first)) || (state.width === 2 && fit === 'text');
     if (!title) return { header: ['', ...padCells(state.above, state.width - 1)], above: true };
   }
-  const header = headerCells(state);
-  const isHeader = state.rows === 0 || nameYears(header.slice(0, usedWidth(state, header)));
+  const header = readHeaderCells(state);
+  const isHeader = state.rows === 0 || nameYears(header.slice(0, measureUsedWidth(state, header)));
   const isRow = fit === 'alike' || (state.recurs && lacksName(state, header));
   return { header: isHeader || !isRow ? header : null, above: false };
 }
 
-export function headerCells(state: InferenceState): string[] {
+export function readHeaderCells(state: InferenceState): string[] {
   return padCells(state.firstRow as KeptRow, state.width);
 }
 
@@ -58,16 +58,16 @@ function padCells(row: KeptRow, width: number): string[] {
  * Compares the record with the columns below: `unlike` if it differs from some typed column, `alike` if from none,
  * `text` if no column is typed.
  */
-function fitBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
+function compareWithRowsBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
   let typed = false;
   for (const [field, text, forms, traits] of row.cells) {
     const column = state.columns[field];
     if (column === undefined || forms === BLANK) continue;
-    const below = typedForms(column, '');
+    const below = findTypedForms(column, '');
     if (below === 0) continue;
     typed = true;
     const joined = column.forms & forms;
-    if (joined === 0 || typedForms({ ...column, forms: joined, traits: column.traits | traits }, text) === 0)
+    if (joined === 0 || findTypedForms({ ...column, forms: joined, traits: column.traits | traits }, text) === 0)
       return 'unlike';
   }
   return typed ? 'alike' : 'text';
@@ -78,7 +78,7 @@ const hasTextsAlone = ({ cells }: KeptRow): boolean =>
 
 /** Whether a cell above values is empty, or repeats another. */
 function lacksName(state: InferenceState, header: string[]): boolean {
-  const names = header.map(nameKey);
+  const names = header.map(makeNameKey);
   return names.some((name, index) => {
     const isRepeated = name === '' || names.indexOf(name) < index || names.lastIndexOf(name) > index;
     return isRepeated && state.columns[index]?.first !== null;
@@ -86,7 +86,7 @@ function lacksName(state: InferenceState, header: string[]): boolean {
 }
 
 /** Number of columns up to the last with a header cell or a value; further ones come from trailing delimiters. */
-export function usedWidth(state: InferenceState, header: string[] | null): number {
+export function measureUsedWidth(state: InferenceState, header: string[] | null): number {
   let width = state.width;
   while (width > 1 && (header?.[width - 1] ?? '') === '' && isEmptyColumn(state, width - 1)) width--;
   return width;
@@ -101,7 +101,7 @@ function isEmptyColumn(state: InferenceState, index: number): boolean {
  * The forms that type a column: those of the first type of the lattice that all its values share, 0 for text. Single
  * letters need both of a pair; `1` and `0` need a header that asks a question.
  */
-export function typedForms(column: ColumnState, header: string): number {
+export function findTypedForms(column: ColumnState, header: string): number {
   const { forms, traits } = column;
   if (column.first === null) return 0;
   if ((forms & WORDS) !== 0) return forms & WORDS;
@@ -116,5 +116,5 @@ export function typedForms(column: ColumnState, header: string): number {
 
 /** Whether the header names a boolean column (`is_…`, `has_…`, `ativo`), so that `1` and `0` are read as booleans. */
 export function isBooleanHeader(header: string): boolean {
-  return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(columnName(header));
+  return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(toColumnName(header));
 }

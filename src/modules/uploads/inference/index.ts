@@ -24,8 +24,8 @@ export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode }
 export { beginInference, inferFromBlock } from './feed.ts';
 export { finishInference, type TableGrowth } from './finish.ts';
 export { isById, type TableColumn } from './into-table.ts';
-export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
-export { columnName, columnNames, tableName } from './names.ts';
+export { convertNextChunk, type LoadChunk, type LoadColumn, type LoadPlan, planLoad } from './load.ts';
+export { makeColumnNames, toColumnName, toTableName } from './names.ts';
 export type { GivenOptions } from './said.ts';
 export type {
   ChangedColumn,

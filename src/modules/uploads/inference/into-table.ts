@@ -1,5 +1,5 @@
 import { InferenceError } from './errors.ts';
-import { columnName } from './names.ts';
+import { toColumnName } from './names.ts';
 import type { ColumnType, InferredColumn } from './schema.ts';
 
 export interface TableColumn {
@@ -11,7 +11,7 @@ export interface TableColumn {
 
 /** Names by which a header may refer to a column of the table: its name, and its friendly name as a column name. */
 export function listNames(table: TableColumn[]): string[] {
-  return table.flatMap(({ name, display_name }) => [name, columnName(display_name)]).filter((name) => name !== '');
+  return table.flatMap(({ name, display_name }) => [name, toColumnName(display_name)]).filter((name) => name !== '');
 }
 
 /** Whether an upsert finds rows by their own ids. */
@@ -44,9 +44,9 @@ export function matchTable(
     sources.set(target.name, source);
   };
   for (const target of table) match(target, target.name);
-  for (const target of table) match(target, columnName(target.display_name));
+  for (const target of table) match(target, toColumnName(target.display_name));
 
-  if (sources.size === 0) throw noneMatches(file);
+  if (sources.size === 0) throw noColumnMatches(file);
   const missing = table.find(({ name, nullable }) => !nullable && !sources.has(name));
   if (missing && key === null) throw columnMissing(file, missing.name);
   const columns = table.map(({ name, display_name, type, nullable }) => {
@@ -57,7 +57,7 @@ export function matchTable(
   return { columns, ignored: inferred.filter(({ name }) => left.has(name)), ids };
 }
 
-const noneMatches = (file: string) =>
+const noColumnMatches = (file: string) =>
   new InferenceError('NO_COLUMN_MATCHES', `Nenhuma coluna do arquivo ${file} corresponde a uma coluna da tabela.`, {
     file,
   });

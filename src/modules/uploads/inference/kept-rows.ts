@@ -30,13 +30,15 @@ export function addSample(state: InferenceState, textOf: (index: number) => stri
 }
 
 /** Turns the first `count` of the trailing sparse records into rows. */
-export function takeTrailing(state: InferenceState, count: number): void {
+export function addTrailingRows(state: InferenceState, count: number): void {
   const bounds = makeBounds(state.width);
   for (const row of state.trailing.splice(0, count)) {
     checkEscapes(state, row.width);
     enterRow(state, row.start, row.line, row.blankBefore);
     if (row.width < state.width) state.irregular = true;
-    if (watchedCells(state).some(([field, text]) => row.cells.some((cell) => cell[0] === field && cell[1] === text))) {
+    if (
+      listWatchedCells(state).some(([field, text]) => row.cells.some((cell) => cell[0] === field && cell[1] === text))
+    ) {
       state.recurs = true;
     }
     addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
@@ -59,13 +61,13 @@ function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
  * The cells of the first record to look for further down in their columns, where they show that it is a row: only those of a
  * record that has an empty or a repeated cell.
  */
-export function watchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
+export function listWatchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
   if (firstRow === null || recurs) return [];
   const cells = firstRow.cells.filter(([field, , forms]) => field < width && forms !== BLANK);
-  const names = cells.map(([, text]) => nameKey(text));
+  const names = cells.map(([, text]) => makeNameKey(text));
   const isComplete = cells.length === width && new Set(names).size === width;
   return isComplete ? [] : cells.map(([field, text]) => [field, text]);
 }
 
 /** The key of a header cell: cells with equal keys count as repeated. */
-export const nameKey = (cell: string): string => cell.trim().toLowerCase();
+export const makeNameKey = (cell: string): string => cell.trim().toLowerCase();

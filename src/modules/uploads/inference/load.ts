@@ -55,12 +55,12 @@ export interface LoadChunk {
  * @param zone the session's time zone; null for UTC
  */
 export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdges | null = null): LoadPlan {
-  const style = dateStyle(file, columns);
+  const style = chooseDateStyle(file, columns);
   const raw =
     file.plain &&
     style !== null &&
     columns.length === file.width &&
-    columns.every((column) => goesRaw(file, column, zone));
+    columns.every((column) => canBeCopiedRaw(file, column, zone));
   const ordered = raw ? [...columns].sort((a, b) => findField(file, a) - findField(file, b)) : columns;
   const names = ordered.map((column) => column.name);
   return {
@@ -94,7 +94,7 @@ export const COMPATIBLE_TYPES: Record<ColumnType, ColumnType[]> = {
   datetime: ['datetime', 'date'],
 };
 
-function goesRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges | null): boolean {
+function canBeCopiedRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges | null): boolean {
   if (!column.nullable && column.hasNulls) return false;
   return column.type === 'text' || isReadAsIs(file, column, zone);
 }
@@ -107,7 +107,7 @@ function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColum
 }
 
 /** The `DateStyle` under which Postgres reads all date columns; null if they need different ones. */
-function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
+function chooseDateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
   let forms = 0;
   for (const column of columns) {
     if (column.type === 'date' || column.type === 'datetime') forms |= parseForm(findFormats(file, column).date);
@@ -124,7 +124,7 @@ let shared: Fields | null = null;
  * @param onMisfit called for each value that does not fit; the rows are then not to be loaded, and come without data
  * @throws InferenceError `VALUE_DOES_NOT_FIT` with file, line, column and value
  */
-export function nextChunk(
+export function convertNextChunk(
   plan: LoadPlan,
   position: Position,
   block: Uint8Array,
@@ -139,7 +139,8 @@ export function nextChunk(
   if (working === null) throw unreadable(position.line, 'UTF-16');
   shared ??= newFields();
   const fields = shared;
-  const writer = plan.mode === 'convert' ? new CopyWriter(plan, columnsToWrite(plan), working, fields, onMisfit) : null;
+  const writer =
+    plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), working, fields, onMisfit) : null;
   let records = 0;
   const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
     records++;
@@ -155,7 +156,7 @@ export function nextChunk(
 }
 
 /** Dates that do not begin with the year are converted, because all columns of a session share one order. */
-function columnsToWrite(plan: LoadPlan): WrittenColumn[] {
+function listWrittenColumns(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
     const formats = findFormats(plan.file, column);
     const ordered = column.type !== 'date' && column.type !== 'datetime' ? true : (parseForm(formats.date) & YMD) !== 0;

@@ -21,7 +21,7 @@ const LIGATURES: Record<string, string> = {
  * Converts a text to snake case without accents, with `_` before a leading digit; empty if it has no Latin letter or
  * digit.
  */
-function snakeCase(text: string): string {
+function toSnakeCase(text: string): string {
   const plain = cut(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
     .normalize('NFKD')
@@ -37,16 +37,16 @@ function snakeCase(text: string): string {
 }
 
 /** The column name for a header cell, before repeated names are numbered; empty for an empty cell. */
-export function columnName(header: string): string {
-  const name = snakeCase(header);
+export function toColumnName(header: string): string {
+  const name = toSnakeCase(header);
   return RESERVED_COLUMN_NAMES.has(name) ? `source_${name}` : name;
 }
 
 /** Column names for header cells, in order: unique, never reserved; `column_N` (from 1) for a cell without a name. */
-export function columnNames(headers: string[]): string[] {
+export function makeColumnNames(headers: string[]): string[] {
   const taken = new Set<string>();
   return headers.map((header, index) => {
-    const wanted = columnName(header) || `column_${index + 1}`;
+    const wanted = toColumnName(header) || `column_${index + 1}`;
     let name = wanted;
     for (let count = 2; taken.has(name); count++) {
       const suffix = `_${count}`;
@@ -61,9 +61,9 @@ export function columnNames(headers: string[]): string[] {
  * The table name for a file's name (without folders and extensions); `uploaded_table` if it has no Latin letter or
  * digit.
  */
-export function tableName(fileName: string): string {
+export function toTableName(fileName: string): string {
   const base = fileName
     .replace(/^.*[/\\]/, '')
     .replace(/(?:\.(?:csv|tsv|txt|xlsx?|zip|ndjson|jsonl|json|parquet|gz))+$/i, '');
-  return snakeCase(base) || 'uploaded_table';
+  return toSnakeCase(base) || 'uploaded_table';
 }

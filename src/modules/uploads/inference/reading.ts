@@ -18,7 +18,7 @@ import type { ColumnState } from './columns.ts';
 import type { DecidedFile } from './files.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 
-const READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
+const FORMS_READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
 
 /**
  * Whether Postgres's input functions read every value of a file's column as inference read it by its form, given a
@@ -31,7 +31,7 @@ export function isReadByPostgres(type: ColumnType, form: number, column: ColumnS
   if (type === 'datetime' && (form & YMD) === 0 && (column.traits & HAS_T) !== 0) return false;
   // Integers among decimals, and decimals without groups, mean the same in every form that allows them.
   if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT_DECIMAL))) !== 0;
-  return (form & READ_BY_POSTGRES) !== 0;
+  return (form & FORMS_READ_BY_POSTGRES) !== 0;
 }
 
 /** The data of a file with a decided header that the loader needs. */

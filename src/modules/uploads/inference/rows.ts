@@ -10,8 +10,8 @@ import { shorten } from '../../../kernel/text.ts';
 import { isOpen, type KeptCell, narrow, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
-import { addSample, checkEscapes, enterRow, takeTrailing, watchedCells } from './kept-rows.ts';
-import { lineText } from './skipped.ts';
+import { addSample, addTrailingRows, checkEscapes, enterRow, listWatchedCells } from './kept-rows.ts';
+import { readLineText } from './skipped.ts';
 import { type Bounds, type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
 
 /** The fields of a scan: shared by all scans, because it is large and scans do not overlap. */
@@ -27,7 +27,7 @@ export class QuotesBroken extends Error {}
 export class DelimiterEscaped extends Error {}
 
 /** A cell to look for in its column: its text, and the number of bytes that it has in the block. */
-interface Watched {
+interface WatchedCell {
   field: number;
   text: string;
   length: number;
@@ -48,7 +48,7 @@ export class RecordFold {
   readonly #base: number;
   #measured = 0;
   #measuredBytes = 0;
-  #watched: Watched[];
+  #watched: WatchedCell[];
 
   constructor(state: InferenceState, bytes: Uint8Array, dialect: Dialect, decode: Decode) {
     shared ??= newFields();
@@ -103,11 +103,11 @@ export class RecordFold {
     const { fields } = this;
     if (state.records === null && state.width === 1 && state.blank) this.#endNotes();
     if (state.records === null && filled === 1 && !state.manySparse && this.#mayBeNote()) {
-      const row = { ...this.#keep(start, end, line), text: lineText(this.#bytes, start, end, this.#decode) };
+      const row = { ...this.#keep(start, end, line), text: readLineText(this.#bytes, start, end, this.#decode) };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
         state.trailing.push(row);
         if (state.trailing.length > MAX_FOOTNOTES) {
-          takeTrailing(state, state.trailing.length);
+          addTrailingRows(state, state.trailing.length);
           state.manySparse = true;
         }
         return;
@@ -145,7 +145,7 @@ export class RecordFold {
       let forms = 0;
       if (kind < ESCAPED) forms = classify(bytes, start, end, this.#decode);
       else if (kind === SLASHED) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (kinds[index] === BARE) forms = withoutQuotes(forms, this.#state);
+      if (kinds[index] === BARE) forms = toUnquotedForms(forms, this.#state);
       if (forms === BLANK) {
         column.blanks++;
         continue;
@@ -169,7 +169,7 @@ export class RecordFold {
 
   /** Turns possible notes into rows, since a row follows; in a file of one column, since a blank line does. */
   #endNotes(): void {
-    takeTrailing(this.#state, this.#state.trailing.length);
+    addTrailingRows(this.#state, this.#state.trailing.length);
     this.#state.manySparse = false;
   }
 
@@ -179,10 +179,10 @@ export class RecordFold {
     return width > 1 || blank || trailing.length > 0;
   }
 
-  #watch(): Watched[] {
+  #watch(): WatchedCell[] {
     const encoder = new TextEncoder();
     const is1252 = this.#state.encoding === 'windows-1252';
-    return watchedCells(this.#state).map(([field, text]) => ({
+    return listWatchedCells(this.#state).map(([field, text]) => ({
       field,
       text,
       length: is1252 ? text.length : encoder.encode(text).length,
@@ -249,7 +249,7 @@ export class RecordFold {
       let forms = 0;
       if (kind < ESCAPED) forms = classify(this.#bytes, from, to, this.#decode);
       else if (kind === SLASHED) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
-      if (kind === BARE) forms = withoutQuotes(forms, this.#state);
+      if (kind === BARE) forms = toUnquotedForms(forms, this.#state);
       const seen = kind < ESCAPED || kind === SLASHED ? valueTraits : 0;
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
@@ -281,12 +281,12 @@ const isRecord = ({ count, kinds }: Fields, { records }: InferenceState): boolea
  * The forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is not
  * grouped. In records, 1 and 0 are not booleans.
  */
-function withoutQuotes(forms: number, { sheet, records }: InferenceState): number {
+function toUnquotedForms(forms: number, { sheet, records }: InferenceState): number {
   if (forms === BLANK || (sheet === null && records === null)) return forms;
-  const form = inSheet(forms);
+  const form = toSheetForms(forms);
   return records ? form & ~ONE_ZERO : form;
 }
 
-function inSheet(forms: number): number {
+function toSheetForms(forms: number): number {
   return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 ? forms & POINT_DECIMAL : forms;
 }

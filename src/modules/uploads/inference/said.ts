@@ -14,7 +14,7 @@ export interface GivenOptions extends GivenDialect {
  * The offset behind the first lines of a text, which end with LF, CRLF or CR; -1 where the bytes have fewer.
  * @param isSheet the text was made of a sheet: a line end within quotes ends no line
  */
-export function offsetOfLine(bytes: Uint8Array, lines: number, isSheet: boolean): number {
+export function findLineOffset(bytes: Uint8Array, lines: number, isSheet: boolean): number {
   let inQuotes = false;
   let left = lines;
   let at = 0;

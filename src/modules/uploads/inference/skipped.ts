@@ -5,36 +5,38 @@ import type { DecidedFile } from './files.ts';
 import type { SkippedLine } from './schema.ts';
 
 /** The maximum number of skipped lines in the answer, and the maximum number of characters of each. */
-const SHOWN_LINES = 20;
-const SHOWN_LENGTH = 200;
+const MAX_SHOWN_LINES = 20;
+const MAX_SHOWN_LENGTH = 200;
 
 /** The lines before byte `end` that the answer may hold. One of them may still turn out to be the header. */
-export function linesBefore(bytes: Uint8Array, end: number, decode: Decode): SkippedLine[] {
+export function readLinesBefore(bytes: Uint8Array, end: number, decode: Decode): SkippedLine[] {
   const text = decode(bytes, 0, end);
-  const lines = text.split(/\r\n|\n|\r/, SHOWN_LINES + 2);
+  const lines = text.split(/\r\n|\n|\r/, MAX_SHOWN_LINES + 2);
   // The body follows the last line end.
-  if (lines.length < SHOWN_LINES + 2) lines.pop();
-  return lines.map((line, index) => ({ line: index + 1, text: shorten(line, SHOWN_LENGTH) }));
+  if (lines.length < MAX_SHOWN_LINES + 2) lines.pop();
+  return lines.map((line, index) => ({ line: index + 1, text: shorten(line, MAX_SHOWN_LENGTH) }));
 }
 
 /** The rows above a sheet's table. A row counts as one line, whatever its values hold. */
 export const toSkippedLines = (bytes: Uint8Array, titles: SheetTitle[], decode: Decode): SkippedLine[] =>
-  titles.slice(0, SHOWN_LINES).map(({ line, start, end }) => ({ line, text: lineText(bytes, start, end, decode) }));
+  titles
+    .slice(0, MAX_SHOWN_LINES)
+    .map(({ line, start, end }) => ({ line, text: readLineText(bytes, start, end, decode) }));
 
 /** The text of a record that may be a note. */
-export function lineText(bytes: Uint8Array, start: number, end: number, decode: Decode): string {
+export function readLineText(bytes: Uint8Array, start: number, end: number, decode: Decode): string {
   let stop = end;
   while (stop > start && (bytes[stop - 1] === 10 || bytes[stop - 1] === 13)) stop--;
-  return shorten(decode(bytes, start, stop), SHOWN_LENGTH);
+  return shorten(decode(bytes, start, stop), MAX_SHOWN_LENGTH);
 }
 
 /** Counts the lines of the file's preamble and footnotes, and returns the first of them. */
-export function skippedLines({ state, above }: DecidedFile): { count: number; lines: SkippedLine[] } {
+export function countSkippedLines({ state, above }: DecidedFile): { count: number; lines: SkippedLine[] } {
   const header = above ? state.above?.line : undefined;
   const notes = state.trailing.map(({ line, text }) => ({ line, text }));
   const lines = [...state.skipped.filter(({ line }) => line !== header), ...notes];
   return {
     count: state.skippedLines - (above ? 1 : 0) + notes.length,
-    lines: lines.slice(0, SHOWN_LINES),
+    lines: lines.slice(0, MAX_SHOWN_LINES),
   };
 }

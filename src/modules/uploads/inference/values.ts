@@ -5,7 +5,7 @@ import { parseForm } from '../../../formats/values/forms.ts';
 import { toJsonValue } from '../../../tenant-sql/values.ts';
 import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
 
-export function conversionTo(
+export function makeConversion(
   type: Conversion['type'],
   formats: Pick<ColumnFormats, 'decimal' | 'date'>,
   zone: ZoneEdges | null = null,
@@ -20,7 +20,7 @@ const ascii = new TextDecoder();
  * Converts a value, whose end may be cut off, as a row's JSON holds it; null also if it does not fit. A datetime
  * without an offset is UTC here.
  */
-export function sampleValue(
+export function toSampleValue(
   value: string,
   type: ColumnType,
   formats: Pick<ColumnFormats, 'decimal' | 'date'>,
@@ -28,7 +28,7 @@ export function sampleValue(
   if (value === '' || type === 'text') return value === '' ? null : value;
   const bytes = encoder.encode(value);
   const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
-  const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), createDecoder('utf-8'));
+  const end = convert(out, 0, bytes, 0, bytes.length, makeConversion(type, formats), createDecoder('utf-8'));
   // A value that was cut no longer fits its type.
   if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
   const text = ascii.decode(out.subarray(0, end));

@@ -1,10 +1,10 @@
 import type { ColumnType } from '../../../tenant-sql/columns.ts';
 import { cutValue } from './errors.ts';
-import { COMPATIBLE_TYPES, type LoadColumn, nextChunk, planLoad } from './load.ts';
+import { COMPATIBLE_TYPES, convertNextChunk, type LoadColumn, planLoad } from './load.ts';
 import type { FileReading, Inference, InferredColumn, Misfit, Position } from './schema.ts';
 
 /** The types that take every value of a type, the narrowest first. */
-export const WIDER: Record<ColumnType, readonly ColumnType[]> = {
+export const WIDER_TYPES: Record<ColumnType, readonly ColumnType[]> = {
   integer: ['decimal', 'text'],
   decimal: ['text'],
   date: ['datetime', 'text'],
@@ -36,7 +36,7 @@ export function findWideningCandidates({ schema, found }: Pick<Inference, 'schem
 
 /** The types, besides text, that may still take all values of a column. */
 const listPossibleTypes = ({ type, misfits }: WideningCandidate): ColumnType[] =>
-  [type, ...WIDER[type]].filter((each) => each !== 'text' && !misfits[each]);
+  [type, ...WIDER_TYPES[type]].filter((each) => each !== 'text' && !misfits[each]);
 
 /** Whether no further value can change the candidates. */
 export const areSettled = (doubts: readonly WideningCandidate[]): boolean =>
@@ -69,7 +69,7 @@ export function checkValues(
     return { name: String(index), type, nullable: true, source, inferredType, hasNulls: true };
   });
   const plan = { ...planLoad(file, columns), mode: 'convert' as const, columns };
-  const chunk = nextChunk(plan, position, block, isLast, ({ name }, line, value) => {
+  const chunk = convertNextChunk(plan, position, block, isLast, ({ name }, line, value) => {
     const { doubt, type } = tried[Number(name)] as (typeof tried)[number];
     doubt.misfits[type] ??= { file: file.fileName, line, value: cutValue(value()) };
   });
@@ -80,6 +80,6 @@ export function checkValues(
 export function chooseWiderType({ name, type }: InferredColumn, doubts: readonly WideningCandidate[]) {
   const doubt = doubts.find((each) => each.name === name && each.type === type);
   const because = doubt?.misfits[type];
-  const to = because && WIDER[type].find((wider) => !doubt?.misfits[wider]);
+  const to = because && WIDER_TYPES[type].find((wider) => !doubt?.misfits[wider]);
   return to && because ? { name, from: type, to, because } : undefined;
 }

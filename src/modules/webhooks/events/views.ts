@@ -15,8 +15,8 @@ import { auditEventView, viewAuditEvent } from '../../audit/views.ts';
 import { consoleGroupView, groupBindingView, viewConsoleGroup, viewGroupBinding } from '../../groups/views.ts';
 import { jobRecord, viewJob } from '../../knowledge/generation/views.ts';
 import { suggestionRecord, viewSuggestion } from '../../knowledge/suggestions/views.ts';
-import { tableRecord, viewWith } from '../../managed-tables/views.ts';
-import { ownPolicy } from '../../policies/service.ts';
+import { createTableView, tableRecord } from '../../managed-tables/views.ts';
+import { toOwnPolicy } from '../../policies/service.ts';
 import { policyView, viewPolicy } from '../../policies/views.ts';
 import { lastRunView } from '../../schedules/fields.ts';
 import {
@@ -103,7 +103,7 @@ const membership: Concept = {
 
 const policy: Concept = {
   data: policyView,
-  view: (record: typeof policies.$inferSelect) => viewPolicy(ownPolicy(record)),
+  view: (record: typeof policies.$inferSelect) => viewPolicy(toOwnPolicy(record)),
   example: {
     _id: ID,
     arn: `arn:svc:iam::${OTHER_ID}:policy/inline/Reports`,
@@ -175,7 +175,8 @@ const company: Concept = {
 
 const table: Concept = {
   data: tableRecord,
-  view: (record: Parameters<ReturnType<typeof viewWith>>[0], { connectionId }) => viewWith(connectionId)(record),
+  view: (record: Parameters<ReturnType<typeof createTableView>>[0], { connectionId }) =>
+    createTableView(connectionId)(record),
   example: {
     _id: ID,
     company_id: OTHER_ID,
