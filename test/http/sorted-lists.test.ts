@@ -20,7 +20,7 @@ interface Sorted {
   make(name: string): Promise<unknown>;
   path(): string;
   /** What its default order is. */
-  standard: string;
+  standard: string | null;
   /** The field that holds the name. */
   named?: string;
 }
@@ -57,7 +57,8 @@ const LISTS: Record<string, Sorted> = {
   policies: {
     make: (name) => must(asOwner.post('/v1/policies', { json: makePolicyInput([allow('users:list')], { name }) })),
     path: () => '/v1/policies',
-    standard: 'created_at',
+    // Managed ones come first: test/policies/policies.
+    standard: null,
   },
   permissions: {
     make: (name) => must(asOwner.post('/v1/permissions', { json: makePermissionInput(company, { name }) })),
@@ -160,7 +161,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, sta
       const sorted = (await readAllPages(path(), { sort_by: sortBy }, 4)).map(readId);
       expect([sortBy, sorted]).toEqual([sortBy, sortRecords(all, sortBy)]);
     }
-    expect(all.map(readId)).toEqual(sortRecords(all, standard));
+    if (standard) expect(all.map(readId)).toEqual(sortRecords(all, standard));
     const found = await readAllPages(path(), { search: 'a', sort_by: 'name' }, 2);
     expect(found.map(readId)).toEqual(sortRecords(found, 'name'));
   });
