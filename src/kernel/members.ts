@@ -1,11 +1,22 @@
 import type { z } from 'zod';
+import type { FieldProblem } from './failure.ts';
 import { isRecord } from './fields.ts';
+import { shorten } from './text.ts';
 
 type Schema = z.core.$ZodType;
 type Members = Readonly<Record<string, unknown>>;
 
 /** The message for each member that a schema does not know. */
 export const UNKNOWN_FIELD = 'is not a field of this request';
+
+/** The maximum number of unknown fields that an answer names, and of characters of each. */
+export const MAX_UNKNOWN = { names: 20, characters: 80 };
+
+/** The problems of a form's fields that its route does not know. */
+export const describeUnknownFields = (names: readonly string[]): FieldProblem[] =>
+  [...new Set(names)]
+    .slice(0, MAX_UNKNOWN.names)
+    .map((name) => ({ field: shorten(name, MAX_UNKNOWN.characters), message: UNKNOWN_FIELD }));
 
 /** A member of a JSON value that its schema does not know. */
 export interface UnknownMember {

@@ -64,6 +64,15 @@ describe('the upload route', () => {
     },
   );
 
+  it('refuses a form with fields that it does not know, naming them', async () => {
+    const form = new FormData();
+    for (const name of ['mod', 'file']) form.append(name, 'replace');
+    form.append('files', makeFile('boa.csv', 'a,b\n1,2\n'));
+    const { status, body } = await company.as.post('/v1/managed-tables/upload', { body: form });
+    expect([status, body.details.map(({ field }: { field: string }) => field)]).toEqual([422, ['mod', 'file']]);
+    await leavesNothing();
+  });
+
   it('refuses a form without files', async () => {
     const { status, body } = await postFiles(company, []);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_NO_FILES' });

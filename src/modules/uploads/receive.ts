@@ -1,6 +1,8 @@
 import { MultipartMalformed, type PartHeaders, parseBoundary } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
+import { invalid } from '../../kernel/failure.ts';
 import type { SentBody } from '../../kernel/files.ts';
+import { describeUnknownFields, MAX_UNKNOWN } from '../../kernel/members.ts';
 import { limitMarks } from '../../kernel/text.ts';
 import { withinTime } from '../../kernel/time-limit.ts';
 import { storageUnavailable, storing } from '../../platform/file-storage.ts';
@@ -73,15 +75,18 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
   const reader = new MultipartReader(stream, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
   const form: UploadForm = { files: [], mode: null, evolve: null, keys: [] };
+  const unknown: string[] = [];
   try {
     for (let part = await reader.next(); part; part = await reader.next()) {
       if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
       else if (part.name === 'mode' && part.filename === null) form.mode = await readFieldText(reader);
       else if (part.name === 'evolve' && part.filename === null) form.evolve = await readFieldText(reader);
-      else if (part.name === 'key' && part.filename === null && form.keys.length < MAX_KEYS)
-        form.keys.push(await readFieldText(reader));
+      else if (part.name === 'key' && part.filename === null) {
+        if (form.keys.length < MAX_KEYS) form.keys.push(await readFieldText(reader));
+      } else if (unknown.length < MAX_UNKNOWN.names) unknown.push(part.name);
     }
     if (form.files.length === 0) throw noFiles();
+    if (unknown.length > 0) throw invalid(describeUnknownFields(unknown));
     return form;
   } catch (error) {
     await discardFiles(bucket, form.files);

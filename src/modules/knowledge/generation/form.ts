@@ -3,8 +3,7 @@ import { MultipartMalformed, parseBoundary } from '../../../formats/multipart/he
 import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { SentBody } from '../../../kernel/files.ts';
-import { UNKNOWN_FIELD } from '../../../kernel/members.ts';
-import { shorten } from '../../../kernel/text.ts';
+import { describeUnknownFields } from '../../../kernel/members.ts';
 import { isAccepted } from './documents.ts';
 import { ACCEPTED_FILE_TYPES, badFile, fileTooLarge, malformedForm } from './failures.ts';
 import type { ConceptGeneration } from './service.ts';
@@ -40,7 +39,8 @@ export const conceptGenerationForm = z.object({
 /** Reads the form that generates concepts, and no more of it than its limit, whatever its headers claim. */
 export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration> {
   const parts = await readParts(sent);
-  refuseUnknown(parts);
+  const unknown = parts.map(({ name }) => name).filter((name) => !FIELDS.includes(name));
+  if (unknown.length > 0) throw invalid(describeUnknownFields(unknown));
   const sentAsFile = parts.filter(({ name }) => name === 'file');
   const files = sentAsFile.filter(isFile).filter(isChosenFile);
   if (files.length > 1) throw badFile('must be one file at most');
@@ -72,16 +72,6 @@ export const toGeneration = ({ business_domains, text }: z.output<typeof concept
 /** The field for business domains, also as programs write it that mark lists. */
 const DOMAIN_FIELDS = ['business_domains', 'business_domains[]'];
 const FIELDS = [...DOMAIN_FIELDS, 'text', 'file'];
-const MAX_REPORTED = { names: 20, characters: 80 };
-
-function refuseUnknown(parts: Part[]): void {
-  const names = new Set(parts.map(({ name }) => name).filter((name) => !FIELDS.includes(name)));
-  const problems = [...names]
-    .slice(0, MAX_REPORTED.names)
-    .map((name) => ({ field: shorten(name, MAX_REPORTED.characters), message: UNKNOWN_FIELD }));
-  if (problems.length > 0) throw invalid(problems);
-}
-
 const isFile = (part: Part): part is Part & { filename: string } => part.filename !== null;
 
 /** Whether a file was chosen: a browser's "no file chosen" has neither a name nor content. */
