@@ -6,7 +6,7 @@
  * CPU of workerd beside that of an honest body of the same size at the same route, which is one long text. Bodies that pass
  * and are worked with are those of `bodies/worked.ts`. None may cost more than eight times as much.
  */
-import { bodyWith, COSTLY } from '../test/contract/costly.ts';
+import { COSTLY, makeBody } from '../test/contract/costly.ts';
 import { listRoutes, makeRequest, type RequestTarget } from './bodies/routes.ts';
 import { ACCEPTED_BODIES } from './bodies/worked.ts';
 import { startSystem } from './system.ts';
@@ -50,12 +50,12 @@ try {
   for (const route of routes) {
     token = await system.logIn();
     const written = COSTLY.map(([what, json]) => [what, json(BYTES - NAMES_ROOM_BYTES)] as const);
-    const honestBody = bodyWith(['a-member'], letters[1](BYTES - NAMES_ROOM_BYTES));
+    const honestBody = makeBody(['a-member'], letters[1](BYTES - NAMES_ROOM_BYTES));
     const honest = await costs(route, () => honestBody);
     let worst = { times: 0, what: '' };
     for (const [place, path] of route.places) {
       for (const [what, json] of written) {
-        const body = bodyWith(path, json);
+        const body = makeBody(path, json);
         let times = (await costOf(route, body)) / honest;
         if (times > REMEASURED_FROM) times = (await costs(route, () => body)) / (await costs(route, () => honestBody));
         if (times > worst.times) worst = { times, what: `${what} in "${place}"` };

@@ -1,5 +1,5 @@
 import { signedRequest } from '../../examples/signing/sign.ts';
-import { type Path, partsOf } from '../../test/contract/costly.ts';
+import { listParts, type Path } from '../../test/contract/costly.ts';
 import type { JsonSchema } from '../../test/contract/random/values.ts';
 import type { System } from '../system.ts';
 
@@ -35,7 +35,7 @@ export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
     Object.entries(operations).flatMap(([method, { security, requestBody }]) => {
       const schema = requestBody?.content['application/json']?.schema;
       if (!schema) return [];
-      const places = new Map([...partsOf(schema, resolve)].map(([place]) => [place.join('.'), place]));
+      const places = new Map([...listParts(schema, resolve)].map(([place]) => [place.join('.'), place]));
       const credential = Object.keys(security[0] ?? {})[0] ?? 'none';
       const named = path.replaceAll(/\{[^}]+\}/g, 'f'.repeat(24));
       return [

@@ -9,7 +9,7 @@ import { deniedBy } from '../../src/permissions/denials.ts';
 const COMPANY = '0123456789abcdef01234567';
 const PREFIX = resourceArn('dashboards:get', COMPANY, '');
 
-const actorDenied = (resources: string[]): UserActor => {
+const makeDeniedActor = (resources: string[]): UserActor => {
   const document = {
     version: '2024-01-01' as const,
     statements: [{ effect: 'Deny' as const, actions: ['dashboards:*'], resources }],
@@ -21,7 +21,7 @@ const actorDenied = (resources: string[]): UserActor => {
 
 const id = fc.string({ unit: fc.constantFrom(...'01ab'), minLength: 24, maxLength: 24 });
 /** Parts of the ARN of an id, with some of what is between them replaced by `*`. */
-const patternFor = (of: string) =>
+const makePattern = (of: string) =>
   fc
     .array(fc.record({ from: fc.nat(of.length), length: fc.nat(40), by: fc.constantFrom('*', '**', '*a*', '') }), {
       maxLength: 4,
@@ -38,11 +38,11 @@ describe('the ids that a Deny covers', () => {
           fc.tuple(
             fc.constant(own),
             fc.array(id, { maxLength: 5 }),
-            fc.array(patternFor(PREFIX + own), { minLength: 1, maxLength: 5 }),
+            fc.array(makePattern(PREFIX + own), { minLength: 1, maxLength: 5 }),
           ),
         ),
         ([own, others, resources]) => {
-          const actor = actorDenied(resources);
+          const actor = makeDeniedActor(resources);
           const denied = listDeniedIds(actor, ['dashboards:get']);
           const isDenied = deniedBy(denied);
           for (const each of [own, ...others]) {
@@ -59,7 +59,7 @@ describe('the ids that a Deny covers', () => {
   it('are found within five seconds for a document full of hostile patterns', () => {
     const resources = Array.from({ length: 256 }, (_, n) => `arn:*${'a*'.repeat(240)}${n}`);
     const started = performance.now();
-    listDeniedIds(actorDenied(resources), ['dashboards:get']);
+    listDeniedIds(makeDeniedActor(resources), ['dashboards:get']);
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 });

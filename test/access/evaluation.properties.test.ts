@@ -17,7 +17,7 @@ import {
 } from '../permissions/arbitrary.ts';
 
 /** The decision rule, read aloud: all sources, one after the other, nothing prepared, nothing remembered. */
-function reference(of: AccessSources, action: Action, resource: string): string {
+function decideByReference(of: AccessSources, action: Action, resource: string): string {
   const fits = (pattern: string, text: string): boolean =>
     new RegExp(
       `^${pattern
@@ -56,11 +56,11 @@ function reference(of: AccessSources, action: Action, resource: string): string 
 }
 
 const EVERY_QUESTION = SOME_ACTIONS.flatMap((action) => SOME_RESOURCES.map((resource) => ({ action, resource })));
-const allowedOf = (of: AccessSources): boolean[] => {
+const isAnythingAllowed = (of: AccessSources): boolean[] => {
   const compiled = compileAccess(of);
   return EVERY_QUESTION.map(({ action, resource }) => decide(compiled, action, resource).allowed);
 };
-const kindsOf = (of: AccessSources): string[] => {
+const listKinds = (of: AccessSources): string[] => {
   const compiled = compileAccess(of);
   return EVERY_QUESTION.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
 };
@@ -72,7 +72,7 @@ describe('an access decision for random policies', () => {
         const asked = { ...of, isOwner };
         const compiled = compileAccess(asked);
         for (const { action, resource } of [...EVERY_QUESTION, ...EVERY_QUESTION]) {
-          expect(decide(compiled, action, resource).decided_by.kind).toBe(reference(asked, action, resource));
+          expect(decide(compiled, action, resource).decided_by.kind).toBe(decideByReference(asked, action, resource));
         }
       }),
       { numRuns: 300 },
@@ -82,8 +82,8 @@ describe('an access decision for random policies', () => {
   test('is a refusal wherever a Deny matches', () => {
     fc.assert(
       fc.property(sources, denyStatement, fc.boolean(), (of, added, first) => {
-        const alone = kindsOf(withStatement({ ...of, groups: [] }, added, true));
-        const all = kindsOf(withStatement(of, added, first));
+        const alone = listKinds(withStatement({ ...of, groups: [] }, added, true));
+        const all = listKinds(withStatement(of, added, first));
         for (const [index, kind] of alone.entries()) if (kind === 'deny') expect(all[index]).toBe('deny');
       }),
       { numRuns: 300 },
@@ -99,16 +99,16 @@ describe('an access decision for random policies', () => {
         role,
         permission,
         (of, denied, allowed, newRole, newPermission) => {
-          const before = allowedOf(of);
-          for (const [index, now] of allowedOf(withStatement(of, denied, false)).entries())
+          const before = isAnythingAllowed(of);
+          for (const [index, now] of isAnythingAllowed(withStatement(of, denied, false)).entries())
             expect(!now || before[index]).toBe(true);
-          for (const [index, now] of allowedOf(withStatement(of, allowed, false)).entries())
+          for (const [index, now] of isAnythingAllowed(withStatement(of, allowed, false)).entries())
             expect(now || !before[index]).toBe(true);
           const legacy = {
             ...of,
             groups: [...of.groups, { id: 'l', policies: [], roles: [newRole], permissions: [newPermission] }],
           };
-          for (const [index, now] of allowedOf(legacy).entries()) expect(now || !before[index]).toBe(true);
+          for (const [index, now] of isAnythingAllowed(legacy).entries()) expect(now || !before[index]).toBe(true);
         },
       ),
       { numRuns: 300 },
@@ -124,7 +124,7 @@ describe('an access decision for random policies', () => {
             .toReversed()
             .map((policy) => ({ ...policy, document: documentOf(...policy.document.statements.toReversed()) })),
         }));
-        expect(kindsOf({ ...of, groups: reversed })).toEqual(kindsOf(of));
+        expect(listKinds({ ...of, groups: reversed })).toEqual(listKinds(of));
       }),
       { numRuns: 300 },
     );
@@ -135,7 +135,7 @@ describe('an access decision for random policies', () => {
       fc.property(sources, (of) => {
         const listed = listAllowedActions(compileAccess(of));
         for (const action of SOME_ACTIONS) {
-          expect(listed.includes(action)).toBe(['allow', 'legacy'].includes(reference(of, action, '*')));
+          expect(listed.includes(action)).toBe(['allow', 'legacy'].includes(decideByReference(of, action, '*')));
         }
       }),
       { numRuns: 300 },

@@ -22,7 +22,7 @@ const deny = (actions: string, resources = '*', sid?: string): PolicyStatement =
   ...allow(actions, resources, sid),
   effect: 'Deny',
 });
-const group = (
+const makeGroup = (
   id: string,
   policies: Record<string, PolicyStatement[]>,
   legacy: Partial<GroupGrants> = {},
@@ -36,110 +36,116 @@ const group = (
   permissions: [],
   ...legacy,
 });
-const access = (...groups: GroupGrants[]) => compileAccess({ companyId: COMPANY, isOwner: false, groups });
+const makeAccess = (...groups: GroupGrants[]) => compileAccess({ companyId: COMPANY, isOwner: false, groups });
 const USERS = `arn:svc:users::${COMPANY}:user/`;
 
 describe('an access decision', () => {
   const table: [string, AccessSources['groups'], Action, string, string][] = [
     ['no statement at all', [], 'users:list', '*', 'none - - -'],
-    ['an Allow', [group('g', { p: [allow('users:list', '*', 's')] })], 'users:list', '*', 'allow p s g'],
-    ['an Allow without sid', [group('g', { p: [allow('users:*')] })], 'users:get', `${USERS}1`, 'allow p - g'],
-    ['an Allow of another action only', [group('g', { p: [allow('users:list')] })], 'users:get', '*', 'none - - -'],
+    ['an Allow', [makeGroup('g', { p: [allow('users:list', '*', 's')] })], 'users:list', '*', 'allow p s g'],
+    ['an Allow without sid', [makeGroup('g', { p: [allow('users:*')] })], 'users:get', `${USERS}1`, 'allow p - g'],
+    ['an Allow of another action only', [makeGroup('g', { p: [allow('users:list')] })], 'users:get', '*', 'none - - -'],
     [
       'an Allow of the beginning of the action only',
-      [group('g', { p: [allow('users:list')] })],
+      [makeGroup('g', { p: [allow('users:list')] })],
       'users:list_integration_users',
       '*',
       'none - - -',
     ],
     [
       'a Deny in the same policy',
-      [group('g', { p: [allow('*'), deny('users:get', '*', 'no')] })],
+      [makeGroup('g', { p: [allow('*'), deny('users:get', '*', 'no')] })],
       'users:get',
       '*',
       'deny p no g',
     ],
     [
       'a Deny in another group',
-      [group('g', { p: [allow('*')] }), group('h', { q: [deny('users:*')] })],
+      [makeGroup('g', { p: [allow('*')] }), makeGroup('h', { q: [deny('users:*')] })],
       'users:get',
       '*',
       'deny q - h',
     ],
     [
       'an Allow, beside a Deny of other actions',
-      [group('g', { p: [allow('*'), deny('groups:*')] })],
+      [makeGroup('g', { p: [allow('*'), deny('groups:*')] })],
       'users:get',
       '*',
       'allow p - g',
     ],
     [
       'an Allow, beside a Deny of another resource',
-      [group('g', { p: [allow('*'), deny('*', `${USERS}2`)] })],
+      [makeGroup('g', { p: [allow('*'), deny('*', `${USERS}2`)] })],
       'users:get',
       `${USERS}1`,
       'allow p - g',
     ],
     [
       'an Allow of all users, beside a Deny of one',
-      [group('g', { p: [allow('*'), deny('*', `${USERS}2`)] })],
+      [makeGroup('g', { p: [allow('*'), deny('*', `${USERS}2`)] })],
       'users:list',
       `${USERS}*`,
       'allow p - g',
     ],
     [
       'an Allow of one user only, asked for all',
-      [group('g', { p: [allow('*', `${USERS}2`)] })],
+      [makeGroup('g', { p: [allow('*', `${USERS}2`)] })],
       'users:list',
       `${USERS}*`,
       'none - - -',
     ],
-    ['an Allow of all users', [group('g', { p: [allow('*', `${USERS}*`)] })], 'users:list', `${USERS}*`, 'allow p - g'],
+    [
+      'an Allow of all users',
+      [makeGroup('g', { p: [allow('*', `${USERS}*`)] })],
+      'users:list',
+      `${USERS}*`,
+      'allow p - g',
+    ],
     [
       'an Allow of all users only, asked for everything',
-      [group('g', { p: [allow('*', `${USERS}*`)] })],
+      [makeGroup('g', { p: [allow('*', `${USERS}*`)] })],
       'users:list',
       '*',
       'none - - -',
     ],
     [
       'the first of two Allows',
-      [group('g', { p: [allow('users:*')] }), group('h', { q: [allow('*')] })],
+      [makeGroup('g', { p: [allow('users:*')] }), makeGroup('h', { q: [allow('*')] })],
       'users:list',
       '*',
       'allow p - g',
     ],
     [
       'a legacy role',
-      [group('g', {}, { roles: [{ name: 'r', target: 'users', actions: ['read'] }] })],
+      [makeGroup('g', {}, { roles: [{ name: 'r', target: 'users', actions: ['read'] }] })],
       'users:list',
       '*',
       'legacy - - g',
     ],
     [
       'an Allow, beside a legacy role',
-      [group('g', { p: [allow('*')] }, { roles: [{ name: 'r', target: '*', actions: ['*'] }] })],
+      [makeGroup('g', { p: [allow('*')] }, { roles: [{ name: 'r', target: '*', actions: ['*'] }] })],
       'users:list',
       '*',
       'allow p - g',
     ],
     [
       'a Deny, beside a legacy role',
-      [group('g', { p: [deny('users:*')] }, { roles: [{ name: 'r', target: '*', actions: ['*'] }] })],
+      [makeGroup('g', { p: [deny('users:*')] }, { roles: [{ name: 'r', target: '*', actions: ['*'] }] })],
       'users:list',
       '*',
       'deny p - g',
     ],
   ];
   test.each(table)('names the statement or role that made it: %s', (_, groups, action, resource, expected) => {
-    const { allowed, decided_by } = decide(access(...groups), action, resource);
+    const { allowed, decided_by } = decide(makeAccess(...groups), action, resource);
     const told = [decided_by.kind, decided_by.policy_id ?? '-', decided_by.sid ?? '-', decided_by.group_id ?? '-'];
     expect(told.join(' ')).toBe(expected);
     expect(allowed).toBe(['allow', 'legacy'].includes(decided_by.kind));
   });
 
   test('allows the owner even what is denied', () => {
-    const owner = compileAccess({ companyId: COMPANY, isOwner: true, groups: [group('g', { p: [deny('*')] })] });
+    const owner = compileAccess({ companyId: COMPANY, isOwner: true, groups: [makeGroup('g', { p: [deny('*')] })] });
     expect(decide(owner, 'users:list', '*')).toEqual({
       allowed: true,
       decided_by: { kind: 'owner', policy_id: null, sid: null, group_id: null },
@@ -149,7 +155,7 @@ describe('an access decision', () => {
 });
 
 describe('legacy grants', () => {
-  const legacy = (grants: Partial<GroupGrants>) => access(group('g', {}, grants));
+  const legacy = (grants: Partial<GroupGrants>) => makeAccess(makeGroup('g', {}, grants));
   const verbs = (...actions: string[]) => actions as GroupGrants['roles'][number]['actions'];
   const can = (grants: Partial<GroupGrants>, action: Action, resource = '*') =>
     decide(legacy(grants), action, resource).allowed;
@@ -282,12 +288,12 @@ describe('an administrator', () => {
     ['the two halves apart', false, [allow('*', `${USERS}*`), allow('users:*')]],
     ['nothing', false, []],
   ])('is somebody whose policies allow %s: %j', (_, expected, statements) => {
-    expect(isAdministrator(access(group('g', { p: statements })))).toBe(expected);
+    expect(isAdministrator(makeAccess(makeGroup('g', { p: statements })))).toBe(expected);
   });
 
   test('is the owner, and nobody by legacy grants', () => {
-    const legacy = group('g', {}, { roles: [{ name: 'r', target: '*', actions: ['*'] }] });
-    expect(isAdministrator(access(legacy))).toBe(false);
+    const legacy = makeGroup('g', {}, { roles: [{ name: 'r', target: '*', actions: ['*'] }] });
+    expect(isAdministrator(makeAccess(legacy))).toBe(false);
     expect(isAdministrator(compileAccess({ companyId: COMPANY, isOwner: true, groups: [] }))).toBe(true);
   });
 });
@@ -297,22 +303,22 @@ describe('the check whether a decision depends on the resource', () => {
     ['is false without any statement', [], false],
     [
       'is false where all statements are about all resources',
-      [group('g', { p: [allow('users:*'), deny('users:get')] })],
+      [makeGroup('g', { p: [allow('users:*'), deny('users:get')] })],
       false,
     ],
     [
       'is false where only statements of other actions name a resource',
-      [group('g', { p: [allow('users:list', `${USERS}1`)] })],
+      [makeGroup('g', { p: [allow('users:list', `${USERS}1`)] })],
       false,
     ],
-    ['is true where an Allow names resources', [group('g', { p: [allow('users:*', `${USERS}*`)] })], true],
-    ['is true where a Deny names resources', [group('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
+    ['is true where an Allow names resources', [makeGroup('g', { p: [allow('users:*', `${USERS}*`)] })], true],
+    ['is true where a Deny names resources', [makeGroup('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
   ])('%s', (_when, groups, depends) => {
-    expect(dependsOnResource(access(...groups), 'users:get')).toBe(depends);
+    expect(dependsOnResource(makeAccess(...groups), 'users:get')).toBe(depends);
   });
 
   test('is false for the owner', () => {
-    const groups = [group('g', { p: [deny('*', `${USERS}1`)] })];
+    const groups = [makeGroup('g', { p: [deny('*', `${USERS}1`)] })];
     expect(dependsOnResource(compileAccess({ companyId: COMPANY, isOwner: true, groups }), 'users:get')).toBe(false);
   });
 });

@@ -8,14 +8,14 @@ import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
 
 const USERS = `arn:svc:users::${COMPANY}:user/`;
-const say = (effect: 'Allow' | 'Deny', actions: string, resources = '*'): PolicyStatement => ({
+const makeStatement = (effect: 'Allow' | 'Deny', actions: string, resources = '*'): PolicyStatement => ({
   effect,
   actions: actions.split(' '),
   resources: resources.split(' '),
 });
-const allow = (actions: string, resources?: string) => say('Allow', actions, resources);
-const deny = (actions: string, resources?: string) => say('Deny', actions, resources);
-const group = (statements: PolicyStatement[], legacy: Partial<GroupGrants> = {}): GroupGrants => ({
+const allow = (actions: string, resources?: string) => makeStatement('Allow', actions, resources);
+const deny = (actions: string, resources?: string) => makeStatement('Deny', actions, resources);
+const makeGroup = (statements: PolicyStatement[], legacy: Partial<GroupGrants> = {}): GroupGrants => ({
   id: 'g',
   policies: [{ id: 'p', document: documentOf(...statements) }],
   roles: [],
@@ -30,7 +30,7 @@ const oneUser: Partial<GroupGrants> = {
   ],
 };
 
-const ceiling = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
+const findCeilingExcess = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
   findExcess(compileAccess({ companyId: COMPANY, isOwner, groups: [granter] }), {
     companyId: COMPANY,
     groups: [granted],
@@ -45,40 +45,40 @@ describe('a grant that replaces another', () => {
     );
 
   test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
-    ['may stay as it is', group([]), group([allow('*')]), group([allow('*')])],
-    ['may be narrowed', group([]), group([allow('users:*')]), group([allow('users:get', `${USERS}*`)])],
-    ['may be a policy within a legacy role', group([]), group([], reader), group([allow('users:list')])],
+    ['may stay as it is', makeGroup([]), makeGroup([allow('*')]), makeGroup([allow('*')])],
+    ['may be narrowed', makeGroup([]), makeGroup([allow('users:*')]), makeGroup([allow('users:get', `${USERS}*`)])],
+    ['may be a policy within a legacy role', makeGroup([]), makeGroup([], reader), makeGroup([allow('users:list')])],
     [
       'may grow by what the granter has',
-      group([allow('groups:list')]),
-      group([allow('users:*')]),
-      group([allow('users:* groups:list')]),
+      makeGroup([allow('groups:list')]),
+      makeGroup([allow('users:*')]),
+      makeGroup([allow('users:* groups:list')]),
     ],
     [
       'may stay as it is though the granter is denied it',
-      group([allow('groups:list'), deny('users:*')]),
-      group([allow('users:*')]),
-      group([allow('users:*')]),
+      makeGroup([allow('groups:list'), deny('users:*')]),
+      makeGroup([allow('users:*')]),
+      makeGroup([allow('users:*')]),
     ],
   ])('%s', (_what, granter, held, granted) => {
     expect(replaced(granter, held, granted)).toBeNull();
   });
 
   test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
-    ['by another action', group([]), group([allow('users:get')]), group([allow('users:get users:list')])],
+    ['by another action', makeGroup([]), makeGroup([allow('users:get')]), makeGroup([allow('users:get users:list')])],
     [
       'by other resources',
-      group([]),
-      group([allow('users:get', `${USERS}1`)]),
-      group([allow('users:get', `${USERS}*`)]),
+      makeGroup([]),
+      makeGroup([allow('users:get', `${USERS}1`)]),
+      makeGroup([allow('users:get', `${USERS}*`)]),
     ],
     [
       'by a pattern that only the granter and the old grant together cover',
-      group([allow('users:get', `${USERS}a*`)]),
-      group([allow('users:get', `${USERS}b*`)]),
-      group([allow('users:get', `${USERS}*`)]),
+      makeGroup([allow('users:get', `${USERS}a*`)]),
+      makeGroup([allow('users:get', `${USERS}b*`)]),
+      makeGroup([allow('users:get', `${USERS}*`)]),
     ],
-    ['by an action that it only denied', group([]), group([deny('users:*')]), group([allow('users:get')])],
+    ['by an action that it only denied', makeGroup([]), makeGroup([deny('users:*')]), makeGroup([allow('users:get')])],
   ])('may not grow %s', (_what, granter, held, granted) => {
     expect(replaced(granter, held, granted)).not.toBeNull();
   });
@@ -86,124 +86,142 @@ describe('a grant that replaces another', () => {
 
 describe('a grant', () => {
   test.each<[string, GroupGrants, GroupGrants]>([
-    ['nothing, from somebody without access', group([]), group([])],
-    ['anything, from an administrator', group([allow('*')]), group([allow('*')], everyRole)],
-    ['the same as the granter has', group([allow('users:*')]), group([allow('users:*')])],
-    ['fewer actions', group([allow('users:*')]), group([allow('users:list users:get')])],
-    ['a pattern over the same actions', group([allow('metadata:read')]), group([allow('metadata:*')])],
-    ['fewer resources', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}1`)])],
-    ['a narrower pattern', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}a*b`)])],
+    ['nothing, from somebody without access', makeGroup([]), makeGroup([])],
+    ['anything, from an administrator', makeGroup([allow('*')]), makeGroup([allow('*')], everyRole)],
+    ['the same as the granter has', makeGroup([allow('users:*')]), makeGroup([allow('users:*')])],
+    ['fewer actions', makeGroup([allow('users:*')]), makeGroup([allow('users:list users:get')])],
+    ['a pattern over the same actions', makeGroup([allow('metadata:read')]), makeGroup([allow('metadata:*')])],
+    ['fewer resources', makeGroup([allow('users:get', `${USERS}*`)]), makeGroup([allow('users:get', `${USERS}1`)])],
+    [
+      'a narrower pattern',
+      makeGroup([allow('users:get', `${USERS}*`)]),
+      makeGroup([allow('users:get', `${USERS}a*b`)]),
+    ],
     [
       'what several statements allow together',
-      group([allow('users:get'), allow('groups:get')]),
-      group([allow('users:get groups:get')]),
+      makeGroup([allow('users:get'), allow('groups:get')]),
+      makeGroup([allow('users:get groups:get')]),
     ],
-    ['what stands apart from the denied actions', group([allow('*'), deny('groups:*')]), group([allow('users:*')])],
+    [
+      'what stands apart from the denied actions',
+      makeGroup([allow('*'), deny('groups:*')]),
+      makeGroup([allow('users:*')]),
+    ],
     [
       'what stands apart from the denied resource',
-      group([allow('*'), deny('*', `${USERS}1`)]),
-      group([allow('users:get', `${USERS}2`)]),
+      makeGroup([allow('*'), deny('*', `${USERS}1`)]),
+      makeGroup([allow('users:get', `${USERS}2`)]),
     ],
     [
       'everything with the same Deny',
-      group([allow('*'), deny('users:*', `${USERS}1`)]),
-      group([allow('*'), deny('users:*', `${USERS}1`)]),
+      makeGroup([allow('*'), deny('users:*', `${USERS}1`)]),
+      makeGroup([allow('*'), deny('users:*', `${USERS}1`)]),
     ],
     [
       'something with a wider Deny',
-      group([allow('*'), deny('users:get', `${USERS}1`)]),
-      group([allow('users:get'), deny('*', `${USERS}*`)]),
+      makeGroup([allow('*'), deny('users:get', `${USERS}1`)]),
+      makeGroup([allow('users:get'), deny('*', `${USERS}*`)]),
     ],
-    ['an Allow that a Deny cancels', group([]), group([allow('users:get', `${USERS}1`), deny('users:*', `${USERS}*`)])],
-    ['a mere Deny', group([]), group([deny('*')])],
-    ['a role that policies cover', group([allow('users:*')]), group([], reader)],
-    ['a policy that a role covers', group([], reader), group([allow('users:list users:get users:ListUsers')])],
-    ['a role that a role covers', group([], everyRole), group([], reader)],
-    ['a legacy permission on one resource', group([allow('users:*', `${USERS}*`)]), group([], oneUser)],
+    [
+      'an Allow that a Deny cancels',
+      makeGroup([]),
+      makeGroup([allow('users:get', `${USERS}1`), deny('users:*', `${USERS}*`)]),
+    ],
+    ['a mere Deny', makeGroup([]), makeGroup([deny('*')])],
+    ['a role that policies cover', makeGroup([allow('users:*')]), makeGroup([], reader)],
+    ['a policy that a role covers', makeGroup([], reader), makeGroup([allow('users:list users:get users:ListUsers')])],
+    ['a role that a role covers', makeGroup([], everyRole), makeGroup([], reader)],
+    ['a legacy permission on one resource', makeGroup([allow('users:*', `${USERS}*`)]), makeGroup([], oneUser)],
     [
       'ReadOnly, from a role of everything',
-      group([], everyRole),
-      group(managedPolicyNamed('ReadOnly').document.statements),
+      makeGroup([], everyRole),
+      makeGroup(managedPolicyNamed('ReadOnly').document.statements),
     ],
   ])('may be %s', (_, granter, granted) => {
-    expect(ceiling(granter, granted)).toBeNull();
+    expect(findCeilingExcess(granter, granted)).toBeNull();
   });
 });
 
 describe('a grant beyond what the granter has', () => {
   test.each<[string, GroupGrants, GroupGrants, string, string]>([
-    ['anything, from somebody without access', group([]), group([allow('users:list')]), 'users:list', '*'],
+    ['anything, from somebody without access', makeGroup([]), makeGroup([allow('users:list')]), 'users:list', '*'],
     [
       'everything, from somebody who is denied one thing',
-      group([allow('*'), deny('metadata:read')]),
-      group([allow('*')]),
+      makeGroup([allow('*'), deny('metadata:read')]),
+      makeGroup([allow('*')]),
       'metadata:read',
       '*',
     ],
-    ['more actions', group([allow('users:list')]), group([allow('users:list users:get')]), 'users:get', '*'],
+    ['more actions', makeGroup([allow('users:list')]), makeGroup([allow('users:list users:get')]), 'users:get', '*'],
     [
       'more resources',
-      group([allow('users:get', `${USERS}1`)]),
-      group([allow('users:get', `${USERS}*`)]),
+      makeGroup([allow('users:get', `${USERS}1`)]),
+      makeGroup([allow('users:get', `${USERS}*`)]),
       'users:get',
       `${USERS}*`,
     ],
     [
       'all resources, from somebody with all of this service',
-      group([allow('users:get', 'arn:svc:*')]),
-      group([allow('users:get')]),
+      makeGroup([allow('users:get', 'arn:svc:*')]),
+      makeGroup([allow('users:get')]),
       'users:get',
       '*',
     ],
     [
       'resources of which one is denied',
-      group([allow('users:get'), deny('users:get', `${USERS}1`)]),
-      group([allow('users:get', `${USERS}*`)]),
+      makeGroup([allow('users:get'), deny('users:get', `${USERS}1`)]),
+      makeGroup([allow('users:get', `${USERS}*`)]),
       'users:get',
       `${USERS}*`,
     ],
     [
       'something with a narrower Deny',
-      group([allow('users:get'), deny('users:get', `${USERS}*`)]),
-      group([allow('users:get'), deny('users:get', `${USERS}1`)]),
+      makeGroup([allow('users:get'), deny('users:get', `${USERS}*`)]),
+      makeGroup([allow('users:get'), deny('users:get', `${USERS}1`)]),
       'users:get',
       '*',
     ],
     [
       'something with a Deny of another action',
-      group([allow('users:*'), deny('users:*', `${USERS}1`)]),
-      group([allow('users:get'), deny('users:list', `${USERS}1`)]),
+      makeGroup([allow('users:*'), deny('users:*', `${USERS}1`)]),
+      makeGroup([allow('users:get'), deny('users:list', `${USERS}1`)]),
       'users:get',
       '*',
     ],
     [
       'a role beyond the policies',
-      group([allow('users:list users:get')]),
-      group([], reader),
+      makeGroup([allow('users:list users:get')]),
+      makeGroup([], reader),
       'users:list_integration_users',
       '*',
     ],
-    ['a role over a Deny', group([deny('users:ListUsers')], everyRole), group([], reader), 'users:ListUsers', '*'],
+    [
+      'a role over a Deny',
+      makeGroup([deny('users:ListUsers')], everyRole),
+      makeGroup([], reader),
+      'users:ListUsers',
+      '*',
+    ],
     [
       'a legacy permission on another resource',
-      group([allow('users:*', `${USERS}1`)]),
-      group([], oneUser),
+      makeGroup([allow('users:*', `${USERS}1`)]),
+      makeGroup([], oneUser),
       'users:list',
       USERS + 'a'.repeat(24),
     ],
     [
       'FullAdmin, from a role of everything with a Deny',
-      group([deny('company:update_sso')], everyRole),
-      group(managedPolicyNamed('FullAdmin').document.statements),
+      makeGroup([deny('company:update_sso')], everyRole),
+      makeGroup(managedPolicyNamed('FullAdmin').document.statements),
       'company:update_sso',
       '*',
     ],
   ])('may not be %s', (_, granter, granted, action, resource) => {
-    expect(ceiling(granter, granted)).toEqual({ action, resource });
+    expect(findCeilingExcess(granter, granted)).toEqual({ action, resource });
   });
 
   test('may be anything from the owner', () => {
-    expect(ceiling(group([deny('*')]), group([allow('*')]), true)).toBeNull();
+    expect(findCeilingExcess(makeGroup([deny('*')]), makeGroup([allow('*')]), true)).toBeNull();
   });
 
   // It holds nothing that the granter has not: it is refused for the number of comparisons that would show this.
@@ -212,8 +230,8 @@ describe('a grant beyond what the granter has', () => {
       Array.from({ length: 20 }, (_, block) =>
         allow('*', Array.from({ length: 100 }, (_, i) => `arn:svc:users::${prefix}${block}x${i}*`).join(' ')),
       );
-    expect(ceiling(group([allow('*', 'arn:*')]), group(many('b')))).toBeNull();
-    expect(ceiling(group([...many('a'), allow('*', 'arn:*')]), group(many('b')))).not.toBeNull();
+    expect(findCeilingExcess(makeGroup([allow('*', 'arn:*')]), makeGroup(many('b')))).toBeNull();
+    expect(findCeilingExcess(makeGroup([...many('a'), allow('*', 'arn:*')]), makeGroup(many('b')))).not.toBeNull();
   });
 });
 

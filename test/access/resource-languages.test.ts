@@ -16,7 +16,7 @@ const PREFIX = 'arn:svc:';
 const LETTERS = ['a', 'b', 'x'];
 
 /** All texts of these letters up to a length, the shortest first. */
-function textsUpTo(length: number): string[] {
+function listTextsUpTo(length: number): string[] {
   let last = [''];
   const all = [''];
   for (let at = 0; at < length; at += 1) {
@@ -26,15 +26,15 @@ function textsUpTo(length: number): string[] {
   return all;
 }
 
-const RESOURCES = ['*', ...textsUpTo(7).map((text) => PREFIX + text)];
+const RESOURCES = ['*', ...listTextsUpTo(7).map((text) => PREFIX + text)];
 const isIn = ({ allow, deny }: ResourceLanguage, resource: string) =>
   allow.some((pattern) => matches(pattern, resource)) && !deny.some((pattern) => matches(pattern, resource));
 
 /** `x` stands for the letters that no pattern holds. */
-const bruteForce = (some: ResourceLanguage, other: ResourceLanguage) =>
+const findByBruteForce = (some: ResourceLanguage, other: ResourceLanguage) =>
   RESOURCES.find((resource) => isIn(some, resource) && !isIn(other, resource)) ?? null;
 
-const compared = (some: ResourceLanguage, other: ResourceLanguage) =>
+const compareLanguages = (some: ResourceLanguage, other: ResourceLanguage) =>
   findShortestDifference(some, other, makeComparisonBudget());
 
 /** All patterns of at most three characters of two letters and the wildcard. */
@@ -57,7 +57,7 @@ describe('the shortest resource in which two sets of patterns differ', () => {
           { allow: [one], deny: [] },
           { allow: [two], deny: [] },
         ];
-        const [found, expected] = [compared(some, other), bruteForce(some, other)];
+        const [found, expected] = [compareLanguages(some, other), findByBruteForce(some, other)];
         expect([one, two, found?.length]).toEqual([one, two, expected?.length]);
         if (found !== null) expect([one, two, isIn(some, found), isIn(other, found)]).toEqual([one, two, true, false]);
       }
@@ -73,7 +73,7 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     const language = fc.record({ allow: patterns, deny: patterns });
     fc.assert(
       fc.property(language, language, (some, other) => {
-        const [found, expected] = [compared(some, other), bruteForce(some, other)];
+        const [found, expected] = [compareLanguages(some, other), findByBruteForce(some, other)];
         if (expected !== null) expect(found).toHaveLength(expected.length);
         // One that is longer than all that were tried.
         else if (found !== null) expect(found.length).toBeGreaterThan(PREFIX.length + 7);
@@ -90,37 +90,39 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     ['a*', 'arn:svc:**'],
     ['arn:svc:*a*', 'arn:svc:***a**'],
   ])('does not exist between two spellings of the same set: %s and %s', (one, two) => {
-    expect(compared({ allow: [one], deny: [] }, { allow: [two], deny: [] })).toBeNull();
-    expect(compared({ allow: [two], deny: [] }, { allow: [one], deny: [] })).toBeNull();
+    expect(compareLanguages({ allow: [one], deny: [] }, { allow: [two], deny: [] })).toBeNull();
+    expect(compareLanguages({ allow: [two], deny: [] }, { allow: [one], deny: [] })).toBeNull();
   });
 
   test('is * between all resources and all that have an ARN', () => {
-    expect(compared({ allow: ['*'], deny: [] }, { allow: ['arn:*'], deny: [] })).toBe('*');
+    expect(compareLanguages({ allow: ['*'], deny: [] }, { allow: ['arn:*'], deny: [] })).toBe('*');
   });
 
   test('is found where only several patterns together equal another', () => {
     const halves = { allow: ['arn:svc:*a*', 'arn:svc:*'], deny: ['arn:svc:*a*'] };
-    expect(compared(halves, { allow: ['arn:svc:*'], deny: [] })).toBeNull();
-    expect(compared({ allow: ['arn:svc:*'], deny: [] }, halves)).toBe('arn:svc:a');
+    expect(compareLanguages(halves, { allow: ['arn:svc:*'], deny: [] })).toBeNull();
+    expect(compareLanguages({ allow: ['arn:svc:*'], deny: [] }, halves)).toBe('arn:svc:a');
   });
 
   test('never has half of a surrogate pair', () => {
-    const found = compared(
+    const found = compareLanguages(
       { allow: ['arn:svc:*'], deny: ['arn:svc:', 'arn:svc:x', 'arn:svc:😀'] },
       { allow: [], deny: [] },
     );
     expect(found?.isWellFormed()).toBe(true);
     expect(found).toHaveLength(9);
-    expect(compared({ allow: ['arn:svc:😀*'], deny: [] }, { allow: ['arn:svc:😁*'], deny: [] })).toBe('arn:svc:😀');
+    expect(compareLanguages({ allow: ['arn:svc:😀*'], deny: [] }, { allow: ['arn:svc:😁*'], deny: [] })).toBe(
+      'arn:svc:😀',
+    );
   });
 
   test('is found for patterns with 200 wildcards', () => {
     const many = `arn:svc:${'*a'.repeat(200)}`;
-    expect(compared({ allow: ['arn:svc:*'], deny: [many] }, { allow: [], deny: [] })).toBe('arn:svc:');
-    expect(compared({ allow: [many], deny: [] }, { allow: [`${many}*b`], deny: [] })).toBe(
+    expect(compareLanguages({ allow: ['arn:svc:*'], deny: [many] }, { allow: [], deny: [] })).toBe('arn:svc:');
+    expect(compareLanguages({ allow: [many], deny: [] }, { allow: [`${many}*b`], deny: [] })).toBe(
       `arn:svc:${'a'.repeat(200)}`,
     );
-    expect(compared({ allow: [many], deny: [] }, { allow: [many.replaceAll('*', '**')], deny: [] })).toBeNull();
+    expect(compareLanguages({ allow: [many], deny: [] }, { allow: [many.replaceAll('*', '**')], deny: [] })).toBeNull();
   });
 
   test('is given up with an error for hostile patterns that would need years', () => {
@@ -129,7 +131,10 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     const started = performance.now();
     // A place knows which letters came before, and there are 2^26 such sets.
     expect(() =>
-      compared({ allow: ['arn:svc:*'], deny: ends }, { allow: ['arn:svc:*'], deny: [`arn:svc:${'*z'.repeat(200)}`] }),
+      compareLanguages(
+        { allow: ['arn:svc:*'], deny: ends },
+        { allow: ['arn:svc:*'], deny: [`arn:svc:${'*z'.repeat(200)}`] },
+      ),
     ).toThrow(expect.objectContaining({ reason: 'access.too_complex' }));
     expect(performance.now() - started).toBeLessThan(10_000);
   });

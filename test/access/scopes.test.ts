@@ -16,7 +16,7 @@ import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../p
 
 const OWNER = { companyId: COMPANY, isOwner: true, groups: [] };
 const ALLOW_ALL = { effect: 'Allow' as const, actions: ['*'], resources: ['*'] };
-const holding = (...actions: string[]) => ({
+const makeHolder = (...actions: string[]) => ({
   companyId: COMPANY,
   groups: [
     {
@@ -27,7 +27,7 @@ const holding = (...actions: string[]) => ({
     },
   ],
 });
-const ADMINISTRATOR = { ...holding(...ALLOW_ALL.actions), isOwner: false };
+const ADMINISTRATOR = { ...makeHolder(...ALLOW_ALL.actions), isOwner: false };
 
 describe('an OAuth client with scopes', () => {
   const patterns = fc.array(fc.constantFrom('*', '*:list', 'users:*', 'users:list', 'groups:get', 'dash*'), {
@@ -70,8 +70,8 @@ describe('an OAuth client with scopes', () => {
     const person = compileAccess(of);
     const program = limitToScopes(person, ['policies:*', 'groups:*']);
     expect([isUnrestricted(person), isUnrestricted(program), isAdministrator(program)]).toEqual([true, false, true]);
-    expect(findExcess(person, holding('*'))).toBe(null);
-    expect(findExcess(program, holding('*'))).not.toBe(null);
-    expect(findExcess(program, holding('groups:get'))).toBe(null);
+    expect(findExcess(person, makeHolder('*'))).toBe(null);
+    expect(findExcess(program, makeHolder('*'))).not.toBe(null);
+    expect(findExcess(program, makeHolder('groups:get'))).toBe(null);
   });
 });

@@ -17,15 +17,15 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .map((file) => ({ file: `src/${file}`, text: readFileSync(`src/${file}`, 'utf8') }));
 
 /** The failures that a module exports: alone, in a list, or among the failures of its routes. */
-function failuresIn(value: unknown): FailureType[] {
+function listFailures(value: unknown): FailureType[] {
   if (typeof value === 'function') return 'reason' in value && 'matches' in value ? [value as FailureType] : [];
   const isPlain = Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value ?? 0));
-  return isPlain ? Object.values(value as object).flatMap(failuresIn) : [];
+  return isPlain ? Object.values(value as object).flatMap(listFailures) : [];
 }
 
 const definers = sources.filter(({ file, text }) => file.endsWith('failures.ts') || text.includes('defineFailure('));
 const modules = await Promise.all(definers.map(({ file }) => import(resolve(file))));
-const defined = [...new Set(modules.flatMap(failuresIn))];
+const defined = [...new Set(modules.flatMap(listFailures))];
 
 it('the reason of a failure is defined once', () => {
   expect(defined.length).toBeGreaterThan(200);

@@ -5,10 +5,10 @@ const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('generated/'))
   .map((file) => ({ file: `src/${file}`, text: readFileSync(`src/${file}`, 'utf8') }));
 
-const within = (pattern: RegExp): string[] => FILES.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+const findFiles = (pattern: RegExp): string[] => FILES.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 
 /** What a quota is about, and the only files that may do it: they hold it against the quota, or a trigger does for them. */
-const DONE_IN: [what: string, pattern: RegExp, files: string[]][] = [
+const ALLOWED_FILES: [what: string, pattern: RegExp, files: string[]][] = [
   ['users are created', /\.insert\(users\)|into "?users"?\b/i, ['src/modules/users/store.ts']],
   ['mails are sent off', /\bmailer\.send\(/, ['src/modules/mails/requests.ts', 'src/modules/schedules/delivery.ts']],
   ['mails are stored for sending', /(?:insert\(|insertWhen\(db, )mailRequests\b/, ['src/modules/mails/store.ts']],
@@ -28,6 +28,6 @@ const DONE_IN: [what: string, pattern: RegExp, files: string[]][] = [
   ],
 ];
 
-it.each(DONE_IN)('%s only in the files that enforce quotas and counts', (_, pattern, files) => {
-  expect(within(pattern).toSorted()).toEqual(files.toSorted());
+it.each(ALLOWED_FILES)('%s only in the files that enforce quotas and counts', (_, pattern, files) => {
+  expect(findFiles(pattern).toSorted()).toEqual(files.toSorted());
 });

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-const files = (folder: string): string[] =>
+const readFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => `${folder}/${file}`);
 
 const tables = new Map(
-  files('src/db/schema').flatMap((file) =>
+  readFiles('src/db/schema').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/export const (\w+) = sqliteTable\(\s*'(\w+)'/g)].map(
       ([, constant = '', name = '']) => [name, constant] as const,
     ),
@@ -16,7 +16,7 @@ const tables = new Map(
 
 it('SQL names no table of the control database in a string', () => {
   expect(tables.size).toBeGreaterThan(30);
-  const named = [...files('src/modules'), ...files('src/access')].flatMap((file) =>
+  const named = [...readFiles('src/modules'), ...readFiles('src/access')].flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/sql(?:<[^>]*>)?`[^`]*`/g)].flatMap(([statement]) =>
       [...statement.matchAll(/\b(?:from|join|into|update) (\w+)/g)]
         .filter(([, name = '']) => tables.has(name))
@@ -27,7 +27,7 @@ it('SQL names no table of the control database in a string', () => {
 });
 
 it('only the sessions of src/db run batches of statements, whose results are read by name', () => {
-  const batches = files('src').filter((file) => /[.?]batch\s*[(<]/.test(readFileSync(file, 'utf8')));
+  const batches = readFiles('src').filter((file) => /[.?]batch\s*[(<]/.test(readFileSync(file, 'utf8')));
   // The sessions beneath it hand batches on.
   const handOn = [
     'client',

@@ -1,30 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
-  breaches,
-  importsOf,
-  joinedLists,
+  findBreaches,
+  findDomainWords,
+  findHttpUses,
+  findJoinedLists,
+  findMisplacedSnapshots,
+  findNamedOperations,
+  findOwnFetches,
+  findUsedByOne,
   LAYERS,
-  misplacedSnapshots,
-  operationsIn,
-  operationsNamed,
-  ownFetches,
-  usedByOneAlone,
-  usesOfHttp,
-  wordsOfTheDomain,
+  listImports,
+  listOperations,
 } from './walls.ts';
 
-const sourcesOf = (folder: string) =>
+const readSources = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
     .map((file) => ({ file, text: readFileSync(`${folder}/${file}`, 'utf8') }));
-const sources = sourcesOf('src');
-const imports = sources.flatMap(({ file, text }) => importsOf(file, text));
+const sources = readSources('src');
+const imports = sources.flatMap(({ file, text }) => listImports(file, text));
 
 describe('the import rules between the folders of src', () => {
   it('are kept by all imports', () => {
     expect(imports.length).toBeGreaterThan(2000);
-    expect(breaches(imports)).toEqual([]);
+    expect(findBreaches(imports)).toEqual([]);
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe('the import rules between the folders of src', () => {
     ['helpers/text.ts', "import { cut } from '../kernel/text.ts';", 'is in no layer'],
     ['modules/users/service.ts', "import { addToGroup } from '../groups/service.ts';", 'form a circle'],
   ])('are broken if %s has the line %s', (file, text, says) => {
-    const [line, ...others] = breaches([...imports, ...importsOf(file, text)]);
+    const [line, ...others] = findBreaches([...imports, ...listImports(file, text)]);
     expect(line).toContain(says);
     expect(others).toEqual([]);
   });
@@ -61,12 +61,12 @@ it('docs/architecture.md lists the folders of src in the order of the import rul
 });
 
 describe('the folder http/', () => {
-  const operations = sources.flatMap(({ file, text }) => operationsIn(file, text));
+  const operations = sources.flatMap(({ file, text }) => listOperations(file, text));
 
   it('names no operation of a module', () => {
     expect(operations.length).toBeGreaterThan(200);
     expect(operations).toContain('query_metrics');
-    expect(sources.flatMap(({ file, text }) => operationsNamed(file, text, operations))).toEqual([]);
+    expect(sources.flatMap(({ file, text }) => findNamedOperations(file, text, operations))).toEqual([]);
   });
 
   it.each([
@@ -74,78 +74,78 @@ describe('the folder http/', () => {
     "operation: 'archiveConcept'",
     "const INSTRUCTIONS = 'Ask query_metrics first.';",
   ])('may not contain %s', (text) => {
-    expect(operationsNamed('http/mcp/tools.ts', text, operations)).toHaveLength(1);
+    expect(findNamedOperations('http/mcp/tools.ts', text, operations)).toHaveLength(1);
   });
 });
 
 describe('a shared module', () => {
-  it('is used by more than one folder', () => expect(usedByOneAlone(imports)).toEqual([]));
+  it('is used by more than one folder', () => expect(findUsedByOne(imports)).toEqual([]));
 
   it('is reported if only one folder uses it', () => {
-    const one = importsOf('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
-    expect(usedByOneAlone(one)).toEqual(['src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.']);
-    const other = importsOf('modules/groups/service.ts', "import { kept } from '../../tenant-sql/kept.ts';");
-    expect(usedByOneAlone([...one, ...other])).toEqual([]);
+    const one = listImports('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(findUsedByOne(one)).toEqual(['src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.']);
+    const other = listImports('modules/groups/service.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(findUsedByOne([...one, ...other])).toEqual([]);
   });
 });
 
 describe('the kernel', () => {
   it('has no words of the domain', () => {
-    expect(sources.flatMap(({ file, text }) => wordsOfTheDomain(file, text))).toEqual([]);
+    expect(sources.flatMap(({ file, text }) => findDomainWords(file, text))).toEqual([]);
   });
 
   it.each(['export interface PolicyDocument {}', 'export const companySlug = z.string();'])(
     'may not contain %s',
     (text) => {
-      expect(wordsOfTheDomain('kernel/fields.ts', text)).toHaveLength(1);
+      expect(findDomainWords('kernel/fields.ts', text)).toHaveLength(1);
     },
   );
 });
 
 describe('services', () => {
   it('know nothing of HTTP, its globals included', () => {
-    expect(sources.flatMap(({ file, text }) => usesOfHttp(file, text))).toEqual([]);
+    expect(sources.flatMap(({ file, text }) => findHttpUses(file, text))).toEqual([]);
   });
 
   it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not contain %s', (text) => {
-    expect(usesOfHttp('modules/groups/service.ts', text)).toHaveLength(1);
-    expect(usesOfHttp('modules/groups/routes.console.ts', text)).toEqual([]);
+    expect(findHttpUses('modules/groups/service.ts', text)).toHaveLength(1);
+    expect(findHttpUses('modules/groups/routes.console.ts', text)).toEqual([]);
   });
 });
 
 describe('addresses that customers choose', () => {
   it('are fetched only by fetchOutside', () => {
-    expect(sources.flatMap(({ file, text }) => ownFetches(file, text))).toEqual([]);
+    expect(sources.flatMap(({ file, text }) => findOwnFetches(file, text))).toEqual([]);
   });
 
   it.each(['const answer = await fetch(provider.jwksUri);', '(url) => fetch(url)', 'return globalThis.fetch(url);'])(
     'may not be fetched by %s',
     (text) => {
-      expect(ownFetches('modules/webhooks/service.ts', text)).toHaveLength(1);
+      expect(findOwnFetches('modules/webhooks/service.ts', text)).toHaveLength(1);
     },
   );
 });
 
 describe('a table that is joined to a json_each list', () => {
   it('is joined by a cross join, so that it is looked up for each entry', () => {
-    expect(sources.flatMap(({ file, text }) => joinedLists(file, text))).toEqual([]);
+    expect(sources.flatMap(({ file, text }) => findJoinedLists(file, text))).toEqual([]);
   });
 
   it('is reported with a plain join', () => {
     const text = `from json_each(\${list}) as given\n join \${users} on users.id = given.value`;
-    expect(joinedLists('modules/users/store.ts', text)).toHaveLength(1);
-    expect(joinedLists('modules/users/store.ts', text.replace('join', 'cross join'))).toEqual([]);
+    expect(findJoinedLists('modules/users/store.ts', text)).toHaveLength(1);
+    expect(findJoinedLists('modules/users/store.ts', text.replace('join', 'cross join'))).toEqual([]);
   });
 });
 
 describe('generated files', () => {
-  const tests = sourcesOf('test').filter(
+  const tests = readSources('test').filter(
     ({ file, text }) => !file.startsWith('architecture/') && text.includes('.toMatchFileSnapshot('),
   );
 
   it('stand in folders of their own, each with a line about the command that writes them', () => {
     expect(tests.length).toBeGreaterThanOrEqual(3);
-    expect(tests.flatMap(({ file, text }) => misplacedSnapshots(file, text))).toEqual([]);
+    expect(tests.flatMap(({ file, text }) => findMisplacedSnapshots(file, text))).toEqual([]);
     for (const folder of ['src', 'client', 'test/contract']) {
       expect(readFileSync(`${folder}/generated/README.md`, 'utf8')).toContain('npm run contract');
     }
@@ -153,6 +153,6 @@ describe('generated files', () => {
 
   it('are reported beside hand-written files', () => {
     const text = "await expect(table).toMatchFileSnapshot('routes.tsv');";
-    expect(misplacedSnapshots('contract/routes.test.ts', text)).toHaveLength(1);
+    expect(findMisplacedSnapshots('contract/routes.test.ts', text)).toHaveLength(1);
   });
 });

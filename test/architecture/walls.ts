@@ -51,7 +51,7 @@ export interface Import {
 }
 
 /** The imports that a file's text holds, types included. Relative ones are resolved. */
-export function importsOf(from: string, text: string): Import[] {
+export function listImports(from: string, text: string): Import[] {
   const specifiers = text.matchAll(/(?:^|[;\s}])(?:from|import)\s*\(?\s*'([^']+)'/g);
   return [...specifiers].map(([, specifier = '']) => ({
     from,
@@ -60,15 +60,15 @@ export function importsOf(from: string, text: string): Import[] {
 }
 
 /** One line for each import that a wall forbids, which says what to do instead. */
-export function breaches(imports: readonly Import[]): string[] {
-  return [...imports.flatMap((each) => breach(each)), ...circle(imports)];
+export function findBreaches(imports: readonly Import[]): string[] {
+  return [...imports.flatMap((each) => findBreach(each)), ...findCircle(imports)];
 }
 
 /** The reference of the API shows the guides of the repository, and its requests are made by the client. It is built into one file. */
 const isOfReference = (from: string, to: string): boolean =>
   from.startsWith('web/docs/') && /^\.\.\/(client\/client\.ts|.+\.md)$/.test(to);
 
-function breach({ from, to }: Import): string[] {
+function findBreach({ from, to }: Import): string[] {
   const line = (says: string) => [`src/${from} imports ${to}: ${says}`];
   if (to.startsWith('../') && !isOfReference(from, to))
     return line('only src is deployed. Move what it needs into src.');
@@ -80,13 +80,14 @@ function breach({ from, to }: Import): string[] {
     return line('what runs in browsers is imported by web/ alone. Move what both need to presentation/.');
   const home = PACKAGES.find(({ name }) => name.test(to));
   if (home) return home.home.test(from) ? [] : line(home.says);
-  const [own, other] = [layerOf(from), layerOf(to)];
+  const [own, other] = [getLayer(from), getLayer(to)];
   if (own < 0) return [`src/${from} is in no layer: add its folder to LAYERS in test/architecture/walls.ts.`];
-  if (other < 0 || folderOf(from) === folderOf(to)) return ofModules(from, to).flatMap(line);
-  if (other > own) return line(`${folderOf(from)} is below ${folderOf(to)}. Move what it needs to a layer above both.`);
+  if (other < 0 || getFolder(from) === getFolder(to)) return findModuleBreach(from, to).flatMap(line);
+  if (other > own)
+    return line(`${getFolder(from)} is below ${getFolder(to)}. Move what it needs to a layer above both.`);
   if (other === own)
     return line(
-      `${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing. Move what both need to a layer above.`,
+      `${getFolder(from)} and ${getFolder(to)} stand beside each other and share nothing. Move what both need to a layer above.`,
     );
   const isRoute = /\/(routes\.[\w.-]+|endpoints|views|tools\.mcp)\.ts$/.test(from);
   if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
@@ -95,19 +96,19 @@ function breach({ from, to }: Import): string[] {
   return [];
 }
 
-function ofModules(from: string, to: string): string[] {
+function findModuleBreach(from: string, to: string): string[] {
   if (!from.startsWith('modules/') || !to.startsWith('modules/')) return [];
   if (/\/(routes\.[^/]+|tools\.mcp\.ts)$/.test(to)) {
     return ['only app.ts imports routes and tools. Move what it needs to service.ts or views.ts.'];
   }
-  if (moduleOf(from) === moduleOf(to)) return [];
+  if (getModule(from) === getModule(to)) return [];
   return PUBLIC_FILES.includes(posix.basename(to))
     ? []
     : [`another module is used through its ${PUBLIC_FILES.join(', ')} only. Export it from one of them.`];
 }
 
 /** The operations that a file of a module declares, and its tools of more than one word. */
-export function operationsIn(file: string, text: string): string[] {
+export function listOperations(file: string, text: string): string[] {
   if (!/^modules\/.*\/(routes\.[\w.-]+|tools\.mcp)\.ts$/.test(file)) return [];
   const written = [...text.matchAll(/\b(?:operationId: '(\w+)'|name: '(\w+_\w+)',\n\s+title:)/g)];
   // Those of `resourceEndpoints`.
@@ -120,53 +121,53 @@ export function operationsIn(file: string, text: string): string[] {
 }
 
 /** One line for each operation of a module that the code of `http` names. */
-export function operationsNamed(file: string, text: string, operations: readonly string[]): string[] {
+export function findNamedOperations(file: string, text: string, operations: readonly string[]): string[] {
   if (!file.startsWith('http/')) return [];
-  const words = new Set(withoutComments(text).match(/\w+/g));
+  const words = new Set(removeComments(text).match(/\w+/g));
   return operations
     .filter((operation) => words.has(operation))
     .map((operation) => `src/${file} names ${operation}: http/ knows no operation of a module. Move it to the module.`);
 }
 
 /** Folders whose files are there because several use them. */
-const COMMON = /^(kernel|tenant-sql)\//;
+const COMMON_FOLDERS = /^(kernel|tenant-sql)\//;
 
 /**
  * One line for each file of a common folder that one other folder or module alone imports, and no file beside it. What
  * speaks the protocol of Postgres, through the driver, stands with the client all the same.
  */
-export function usedByOneAlone(imports: readonly Import[]): string[] {
+export function findUsedByOne(imports: readonly Import[]): string[] {
   const users = new Map<string, Set<string>>();
   for (const { from, to } of imports) {
-    if (COMMON.test(to)) users.set(to, (users.get(to) ?? new Set()).add(ownerOf(from)));
+    if (COMMON_FOLDERS.test(to)) users.set(to, (users.get(to) ?? new Set()).add(findOwner(from)));
   }
   const usesDriver = (file: string) => imports.some(({ from, to }) => from === file && to.startsWith('@neondatabase/'));
   return [...users]
-    .filter(([file, { size }]) => size === 1 && !users.get(file)?.has(folderOf(file)) && !usesDriver(file))
+    .filter(([file, { size }]) => size === 1 && !users.get(file)?.has(getFolder(file)) && !usesDriver(file))
     .map(([file, [user]]) => `src/${file} is used by ${user} alone: it stands there.`);
 }
 
-const ownerOf = (file: string): string => (moduleOf(file) ? `modules/${moduleOf(file)}` : folderOf(file));
+const findOwner = (file: string): string => (getModule(file) ? `modules/${getModule(file)}` : getFolder(file));
 
 /** Words of the domain. Failures alone name them all: they are worded for every surface. */
-const OF_THE_DOMAIN =
+const DOMAIN_WORDS =
   /\w*(?:compan(?:y|ies)|dashboard|visualization|embed(?!ded)|outsider|viewer|tenant|polic(?:y|ies)|permission|principal|branding|\bsql)\w*/gi;
 
 /** One line for each word of the domain that the code of a file of `kernel` holds. */
-export function wordsOfTheDomain(file: string, text: string): string[] {
+export function findDomainWords(file: string, text: string): string[] {
   if (!file.startsWith('kernel/') || file === 'kernel/failure.ts') return [];
-  const found = new Set([...withoutComments(text).matchAll(OF_THE_DOMAIN)].map(([word]) => word));
+  const found = new Set([...removeComments(text).matchAll(DOMAIN_WORDS)].map(([word]) => word));
   return [...found].map(
     (word) => `src/${file} speaks of ${word}: kernel/ knows no domain. Move it to a folder that does.`,
   );
 }
 
 /** What calls addresses that only the operator chooses; all others are called by the one that looks names up. */
-const CALLERS = /^(web\/|platform\/(outside-fetch|ai|mail-resend)\.ts$)/;
+const OPERATOR_ADDRESS_CALLERS = /^(web\/|platform\/(outside-fetch|ai|mail-resend)\.ts$)/;
 
 /** One line for a file that calls an address by itself, which a customer may have chosen. */
-export const ownFetches = (file: string, text: string): string[] =>
-  !CALLERS.test(file) && /(?<![\w.])(?:globalThis\.)?fetch\(/.test(withoutComments(text))
+export const findOwnFetches = (file: string, text: string): string[] =>
+  !OPERATOR_ADDRESS_CALLERS.test(file) && /(?<![\w.])(?:globalThis\.)?fetch\(/.test(removeComments(text))
     ? [`src/${file} calls an address by itself. Use fetchOutside, which refuses what leads inside.`]
     : [];
 
@@ -174,18 +175,18 @@ export const ownFetches = (file: string, text: string): string[] =>
  * One line for each table that a statement joins to a list otherwise than by `cross join`: SQLite might begin with the table,
  * and look through the list for each of its rows.
  */
-export const joinedLists = (file: string, text: string): string[] =>
+export const findJoinedLists = (file: string, text: string): string[] =>
   [...text.matchAll(/\bfrom json_each\((?:(?!\bunion\b)[^`])*?(?<!cross )\bjoin \$\{(\w+)\}/g)].map(
     ([, table]) => `src/${file} joins ${table} to a list: write "cross join", so that the list is walked first.`,
   );
 
-const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '');
+const removeComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '');
 
 /** The first circle that the modules form, with the import that closes it. */
-function circle(imports: readonly Import[]): string[] {
+function findCircle(imports: readonly Import[]): string[] {
   const edges = new Map<string, Map<string, Import>>();
   for (const each of imports) {
-    const [from, to] = [moduleOf(each.from), moduleOf(each.to)];
+    const [from, to] = [getModule(each.from), getModule(each.to)];
     if (from === undefined || to === undefined || from === to) continue;
     edges.set(from, (edges.get(from) ?? new Map()).set(to, each));
   }
@@ -212,19 +213,19 @@ function circle(imports: readonly Import[]): string[] {
 }
 
 /** One line for each snapshot in a file of its own, which `npm run contract` writes, that stands among what people write. */
-export const misplacedSnapshots = (file: string, text: string): string[] =>
+export const findMisplacedSnapshots = (file: string, text: string): string[] =>
   [...text.matchAll(/\.toMatchFileSnapshot\(\s*['`]([^'`]*)/g)]
     .map(([, path = '']) => path)
     .filter((path) => !/(^|\/)generated\//.test(path))
     .map((path) => `test/${file} writes ${path}: generated files stand in a folder generated/.`);
 
 /** The layers that ask others by HTTP, or hand bytes to the runtime as an answer of it. */
-const ASKS_BY_HTTP =
+const HTTP_LAYERS =
   /^(platform|tenant-sql|formats|http|web)\/|^modules\/.*\/routes\.[\w.-]+$|^(app|api|background|index|context)\.ts$/;
 
 /** One line for each use of the globals of HTTP where no request is known. */
-export function usesOfHttp(file: string, text: string): string[] {
-  if (ASKS_BY_HTTP.test(file)) return [];
+export function findHttpUses(file: string, text: string): string[] {
+  if (HTTP_LAYERS.test(file)) return [];
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'|`[^`]*`/g, '');
   const found = new Set([...code.matchAll(/(?<![\w.])(?:Request|Response|Headers)\b/g)].map(([name]) => name));
   return [...found].map(
@@ -233,7 +234,7 @@ export function usesOfHttp(file: string, text: string): string[] {
   );
 }
 
-const folderOf = (file: string): string => file.split('/')[0] as string;
-const layerOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
-const moduleOf = (file: string): string | undefined => /^modules\/([^/]+)\//.exec(file)?.[1];
+const getFolder = (file: string): string => file.split('/')[0] as string;
+const getLayer = (file: string): number => LAYERS.findIndex((layer) => layer.includes(getFolder(file)));
+const getModule = (file: string): string | undefined => /^modules\/([^/]+)\//.exec(file)?.[1];
 const isOfPages = (to: string): boolean => /^(web|kernel|texts|presentation)\//.test(to) || !to.includes('.ts');

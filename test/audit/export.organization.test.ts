@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Logged } from '../../src/logs/log.ts';
-import { append, daysAgo, settle } from '../company-log/support.ts';
+import { appendRecords, daysAgo, settleLog } from '../company-log/support.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -26,9 +26,9 @@ beforeAll(async () => {
     durationMs: 1,
     count: 1,
   }));
-  await append(company.id, records.slice(0, 1300));
-  await settle(company.id);
-  await append(
+  await appendRecords(company.id, records.slice(0, 1300));
+  await settleLog(company.id);
+  await appendRecords(
     company.id,
     records.slice(1300).map((record) => ({ ...record, occurredAt: record.occurredAt + 30 * 86_400_000 })),
   );

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
+import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL, call } from '../support/api.ts';
 import { createCountingD1 } from '../support/counted.ts';
@@ -56,11 +56,11 @@ describe('the brand of a company', () => {
   });
 
   it('keeps its logo if a new one cannot be stored, and answers 503', async () => {
-    await must(putLogo(bytesOf(PICTURES.png)));
+    await must(putLogo(decodePicture(PICTURES.png)));
     const before = (await company.as.get(PATH)).body;
     const FILES = { put: () => Promise.reject(new Error('the object store is down')) };
     const changed = { FILES } as unknown as Record<string, string>;
-    const answer = await company.as.put(LOGO, { body: bytesOf(PICTURES.png), env: changed });
+    const answer = await company.as.put(LOGO, { body: decodePicture(PICTURES.png), env: changed });
     expect([answer.status, answer.body.error]).toEqual([503, 'STORAGE_UNAVAILABLE']);
     expect((await company.as.get(PATH)).body).toEqual(before);
   });
@@ -103,7 +103,7 @@ describe('the logo of a company', () => {
   it.each(Object.entries(PICTURES))('is stored and shown to anybody: %s', async (name, base64) => {
     const type = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp', lossless: 'image/webp' }[name];
     // What the request claims does not count.
-    const { logo_url } = await must(putLogo(bytesOf(base64), { 'content-type': 'text/html' }));
+    const { logo_url } = await must(putLogo(decodePicture(base64), { 'content-type': 'text/html' }));
     expect(logo_url.startsWith(`${BASE_URL}/api/v1/public/logos/`)).toBe(true);
     const { status, headers } = await call('GET', new URL(logo_url).pathname);
     expect([status, Object.fromEntries(headers)]).toEqual([
@@ -119,9 +119,9 @@ describe('the logo of a company', () => {
 
   it('can be sent as the single file of a form', async () => {
     const form = new FormData();
-    form.set('logo', new File([bytesOf(PICTURES.webp)], 'logo.webp'));
+    form.set('logo', new File([decodePicture(PICTURES.webp)], 'logo.webp'));
     expect((await putLogo(form)).status).toBe(200);
-    form.append('logo', new File([bytesOf(PICTURES.png)], 'two.png'));
+    form.append('logo', new File([decodePicture(PICTURES.png)], 'two.png'));
     expect(fields(await putLogo(form))).toEqual([422, ['logo']]);
     const text = new FormData();
     text.set('logo', 'no file');
@@ -131,7 +131,7 @@ describe('the logo of a company', () => {
   it.each([
     ['HTML', '<!doctype html><script>alert(1)</script>'],
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
-    ['a truncated PNG', bytesOf(PICTURES.png).slice(0, -5)],
+    ['a truncated PNG', decodePicture(PICTURES.png).slice(0, -5)],
     ['an empty file', ''],
   ])('is refused by its content: %s', async (_name, body) => {
     expect(fields(await putLogo(body, { 'content-type': 'image/png' }))).toEqual([422, ['logo']]);
@@ -140,15 +140,15 @@ describe('the logo of a company', () => {
 
   it('is refused when it is larger than 256 KiB, however it comes', async () => {
     const large = new Uint8Array(256 * 1024 + 1);
-    large.set(bytesOf(PICTURES.png));
+    large.set(decodePicture(PICTURES.png));
     const form = new FormData();
     form.set('logo', new File([large], 'logo.png'));
     for (const body of [large, form]) expect((await putLogo(body)).status).toBe(413);
   });
 
   it('replaces the one before, which is deleted', async () => {
-    const before = new URL((await must(putLogo(bytesOf(PICTURES.png)))).logo_url).pathname;
-    const after = new URL((await must(putLogo(bytesOf(PICTURES.jpeg)))).logo_url).pathname;
+    const before = new URL((await must(putLogo(decodePicture(PICTURES.png)))).logo_url).pathname;
+    const after = new URL((await must(putLogo(decodePicture(PICTURES.jpeg)))).logo_url).pathname;
     expect((await call('GET', before)).status).toBe(404);
     expect((await call('GET', after)).status).toBe(200);
     expect((await put({ logo_url: null })).body).toEqual(NO_BRANDING);
@@ -157,7 +157,7 @@ describe('the logo of a company', () => {
   });
 
   it('is found at its own address only', async () => {
-    const { pathname } = new URL((await must(putLogo(bytesOf(PICTURES.png)))).logo_url);
+    const { pathname } = new URL((await must(putLogo(decodePicture(PICTURES.png)))).logo_url);
     const [companyId, id] = pathname.split('/').slice(-2);
     const at = '/api/v1/public/logos';
     for (const path of [`${at}/${'0'.repeat(24)}/${id}`, `${at}/${companyId}/${'0'.repeat(24)}`, `${at}/..%2f/${id}`]) {
@@ -178,7 +178,7 @@ describe('the brand that a viewer is shown', () => {
     const paths = [`/api/v1/public/shares/${token}/resolve`, `/api/embed/d/${embed.token}/info`];
     for (const path of paths) expect((await must(call('GET', path))).branding).toEqual({ name });
     await must(owner.as.put(PATH, { json: BRAND }));
-    const { logo_url } = await must(owner.as.put(LOGO, { body: bytesOf(PICTURES.png) }));
+    const { logo_url } = await must(owner.as.put(LOGO, { body: decodePicture(PICTURES.png) }));
     for (const path of paths) {
       const { env: counting, calls } = createCountingD1();
       const { body } = await call('GET', path, { env: counting });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
+import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { call, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
@@ -229,14 +229,15 @@ describe('the setting sso_only', () => {
 
   it('lets nobody but the owner complete with a second factor what began with a password', async () => {
     const newcomer = await aUser(company);
-    const { email, backupCodes } = await anEnrolledUser(company);
+    const { email, backupCodes } = await createEnrolledUser(company);
     const owners = await enrolAuthenticator(company.as);
-    const member = await pendingOf(company, email);
-    const owner = await pendingOf(company, company.owner.email);
+    const member = await readPendingToken(company, email);
+    const owner = await readPendingToken(company, company.owner.email);
     await put({ require_2fa: true });
-    const pending_2fa_token = await pendingOf(company, newcomer.email);
+    const pending_2fa_token = await readPendingToken(company, newcomer.email);
     const { secret } = await must(call('POST', '/v1/auth/2fa/setup', { json: { pending_2fa_token } }));
-    const login = (env?: Record<string, string>) => finish(member, { backup_code: backupCodes[0] as string }, env);
+    const login = (env?: Record<string, string>) =>
+      finishSignIn(member, { backup_code: backupCodes[0] as string }, env);
     const enable = (env?: Record<string, string>) =>
       call('POST', '/v1/auth/2fa/enable', {
         json: { pending_2fa_token, totp_token: computeCode(secret) },
@@ -245,7 +246,7 @@ describe('the setting sso_only', () => {
     for (const send of [login, enable]) {
       const late = await sendOvertaken(/^update "pending_second_factors"/, () => put({ sso_only: true }), send);
       expect([late, await send()].map(readStatusAndCode)).toEqual([SSO, SSO]);
-      if (send === login) expect((await finish(owner, { totp_token: owners.code() })).status).toBe(200);
+      if (send === login) expect((await finishSignIn(owner, { totp_token: owners.code() })).status).toBe(200);
       await put({ sso_only: false });
       expect((await send()).status).toBe(200);
     }

@@ -2,10 +2,10 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aPublished, aReader } from '../data-api/support.ts';
-import { aSigningKey, embedOf, hostToken, makeEmbed } from '../embeds/support.ts';
+import { createSigningKey, hostToken, makeEmbed, makeEmbedRoutes } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
-import { anEnrolledUser, finish, pendingOf } from '../sign-in/support.ts';
+import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { inviteUser } from '../support/invite.ts';
@@ -115,7 +115,7 @@ describe('a suspended organization', () => {
     dashboard = made.dashboard._id;
     share = (await aShare(company, dashboard)).token;
     embeds.ours = (await makeEmbed(company, 'dashboards', dashboard)).token;
-    embeds.hosts = await hostToken(await aSigningKey(company), { dashboard_id: dashboard });
+    embeds.hosts = await hostToken(await createSigningKey(company), { dashboard_id: dashboard });
     await aContext(company, [dashboardGrant(dashboard)], ['ana@partner.test']);
     portal = (await anOutsider(company, 'ana@partner.test')).tokens;
     outsider = createCaller(portal.access_token);
@@ -172,7 +172,10 @@ describe('a suspended organization', () => {
       await linkOf(share).execute(),
       await linkOf(share).options('regions'),
       ...(await Promise.all(
-        Object.values(embeds).flatMap((token) => [embedOf('d', token).info(), embedOf('d', token).execute()]),
+        Object.values(embeds).flatMap((token) => [
+          makeEmbedRoutes('d', token).info(),
+          makeEmbedRoutes('d', token).execute(),
+        ]),
       )),
     ];
     expect(answers.map(refusal)).toEqual(answers.map(() => REFUSED));
@@ -282,15 +285,16 @@ describe('a suspension', () => {
 
   it('refuses a sign-in that waits for a second factor, which works after the suspension', async () => {
     const company = await aCompany();
-    const { email, backupCodes } = await anEnrolledUser(company);
+    const { email, backupCodes } = await createEnrolledUser(company);
     const { email: other } = await aUser(company);
-    const pending = await pendingOf(company, email);
+    const pending = await readPendingToken(company, email);
     await must(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
-    const pending_2fa_token = await pendingOf(company, other);
+    const pending_2fa_token = await readPendingToken(company, other);
     const enrolment = (step: string, json = {}, env?: Record<string, string>) =>
       call('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, ...(env && { env }) });
     const { secret } = await must(enrolment('setup'));
-    const login = (env?: Record<string, string>) => finish(pending, { backup_code: backupCodes[0] as string }, env);
+    const login = (env?: Record<string, string>) =>
+      finishSignIn(pending, { backup_code: backupCodes[0] as string }, env);
     const enable = (env?: Record<string, string>) => enrolment('enable', { totp_token: computeCode(secret) }, env);
     for (const send of [login, enable]) {
       const late = await sendOvertaken(/^update "pending_second_factors"/, () => suspend(company), send);

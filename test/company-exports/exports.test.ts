@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { settle } from '../company-log/support.ts';
+import { settleLog } from '../company-log/support.ts';
 import { createConcept } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
@@ -42,7 +42,7 @@ afterEach(resetClock);
 /** A company with a table of so many rows that one file of an export does not take them, where it takes `SMALL`. */
 async function aLargeTable(rows = 45_000) {
   const owner = await aProvisionedCompany();
-  const id = await aTable(owner.as, 'large', [column('n', 'integer'), column('price', 'decimal'), column('text')]);
+  const id = await createTable(owner.as, 'large', [column('n', 'integer'), column('price', 'decimal'), column('text')]);
   await queryDatabase(owner, (database) =>
     database.execute(
       `INSERT INTO public.large (n, price, text) SELECT n, n / 4.0, repeat('x', 90) || n FROM generate_series(1, ${rows}) AS n`,
@@ -180,7 +180,7 @@ describe('an export of a company', () => {
       count: 1,
     });
     await log.append(owner.id, 'audit', upTo(1_500).map((n) => record(n, n % 2 === 0 ? 0 : 200)) as never);
-    await settle(owner.id);
+    await settleLog(owner.id);
     const { id } = await aStarted(owner);
     await turnsUntil(owner, id, () => false);
     const archive = await downloadArchive((await getExport(owner, id)).url);
@@ -439,7 +439,7 @@ describe('a table that is changed during an export of its company', () => {
 
   it('is left out of the archive when it is deleted', async () => {
     const { owner, id: table } = await aLargeTable();
-    await aTable(owner.as, 'later', [column('n', 'integer')]);
+    await createTable(owner.as, 'later', [column('n', 'integer')]);
     const { id } = await aStarted(owner);
     await MAX_RECORDS(owner, id);
     await turnsUntil(owner, id, inLarge);

@@ -9,7 +9,7 @@ import { tallySizes } from '../../src/logs/tally.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
 import { resetClock } from '../support/clock.ts';
 import { createLogReader } from '../support/log.ts';
-import { countLeft, daysAgo, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
+import { countLeft, daysAgo, getLog, listFiles, resetSizes, setSizes, settleLog } from './support.ts';
 
 const STANDARD = { ...tallySizes };
 
@@ -20,7 +20,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const anEvent = (occurredAt: number, more: Partial<Logged<'share'>> = {}): Logged<'share'> => ({
+const makeEvent = (occurredAt: number, more: Partial<Logged<'share'>> = {}): Logged<'share'> => ({
   id: newId(occurredAt),
   type: 'share.executed',
   occurredAt,
@@ -41,7 +41,7 @@ const anEvent = (occurredAt: number, more: Partial<Logged<'share'>> = {}): Logge
 });
 
 let createdCount = 0;
-const aCompany = () => `analytics-${++createdCount}`;
+const makeCompanyName = () => `analytics-${++createdCount}`;
 const midnight = (days: number) => Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
 
 const some = fc.record({
@@ -64,16 +64,16 @@ describe('analytics over days of which some were moved to files', () => {
         fc.constantFrom('day', 'week', 'hour'),
         fc.integer({ min: 5, max: 60 }),
         async (all, timeZone, interval, viewers) => {
-          const company = aCompany();
+          const company = makeCompanyName();
           const events = all.map(({ day, ms, person, ...rest }) =>
-            anEvent(midnight(day) + ms, {
+            makeEvent(midnight(day) + ms, {
               ...(rest as Partial<Logged<'share'>>),
               viewer: `v${person}`,
               // Some are known by name.
               ...(person % 3 === 0 && { actorId: `v${person}`, actorEmail: `p${person}@x.test` }),
             }),
           );
-          await logOf(company).append(company, 'share', events);
+          await getLog(company).append(company, 'share', events);
           const range = { from: midnight(95) + DAY_MS / 3, to: midnight(81) + DAY_MS / 2 };
           const starts = listIntervals(range, interval as 'day', timeZone, 1000);
           const denied = [
@@ -100,7 +100,7 @@ describe('analytics over days of which some were moved to files', () => {
             );
           const before = await ask();
           setSizes({ partRows: 7 });
-          await settle(company);
+          await settleLog(company);
           expect(await ask()).toEqual(before);
           tallySizes.viewers = viewers;
           expect(await ask()).toEqual(before);
@@ -112,10 +112,14 @@ describe('analytics over days of which some were moved to files', () => {
   });
 
   it('count a viewer of moved and unmoved days once, in total and in an interval with both', async () => {
-    const company = aCompany();
+    const company = makeCompanyName();
     const [old, recent] = [midnight(91) + 1000, midnight(90) + DAY_MS + 1000];
-    await logOf(company).append(company, 'share', [anEvent(old), anEvent(recent), anEvent(recent, { viewer: 'v2' })]);
-    await settle(company);
+    await getLog(company).append(company, 'share', [
+      makeEvent(old),
+      makeEvent(recent),
+      makeEvent(recent, { viewer: 'v2' }),
+    ]);
+    await settleLog(company);
     expect(await countLeft(company, 'share')).toBe(2);
     const found = await readAnalytics(createLogReader(company), { values: {} }, [midnight(94)]);
     const counts = { resolved: 0, executed: 3, denied: 0, unique_viewers: 2 };
@@ -124,10 +128,13 @@ describe('analytics over days of which some were moved to files', () => {
   });
 
   it('read no file that has none of the events', async () => {
-    const company = aCompany();
-    await logOf(company).append(company, 'share', [anEvent(midnight(95)), anEvent(midnight(94), { shareId: 's2' })]);
-    await settle(company);
-    expect(await filesOf(company)).toHaveLength(2);
+    const company = makeCompanyName();
+    await getLog(company).append(company, 'share', [
+      makeEvent(midnight(95)),
+      makeEvent(midnight(94), { shareId: 's2' }),
+    ]);
+    await settleLog(company);
+    expect(await listFiles(company)).toHaveLength(2);
     const get = vi.spyOn(env.FILES, 'get');
     const found = await readAnalytics(createLogReader(company), { values: { shareId: 's2' } }, [midnight(96)]);
     expect([found.totals.executed, get.mock.calls.length]).toEqual([1, 1]);
@@ -138,18 +145,18 @@ describe('analytics over days of which some were moved to files', () => {
   });
 
   it('begin anew if events are moved while they are counted', async () => {
-    const company = aCompany();
-    const events = [95, 94, 93].map((days) => anEvent(midnight(days), { viewer: `v${days}` }));
-    await logOf(company).append(company, 'share', events);
-    await logOf(company).append(company, 'share', [anEvent(midnight(1))]);
-    await settle(company);
+    const company = makeCompanyName();
+    const events = [95, 94, 93].map((days) => makeEvent(midnight(days), { viewer: `v${days}` }));
+    await getLog(company).append(company, 'share', events);
+    await getLog(company).append(company, 'share', [makeEvent(midnight(1))]);
+    await settleLog(company);
     const { get } = env.FILES;
     let moved = false;
     vi.spyOn(env.FILES, 'get').mockImplementation((async (...given: [string]) => {
       if (!moved) {
         moved = true;
-        await logOf(company).append(company, 'share', [anEvent(midnight(94) + 5)]);
-        await settle(company);
+        await getLog(company).append(company, 'share', [makeEvent(midnight(94) + 5)]);
+        await settleLog(company);
         await env.FILES.delete(given[0]);
       }
       return get.apply(env.FILES, given);

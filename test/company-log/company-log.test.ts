@@ -5,18 +5,18 @@ import type { Logged } from '../../src/logs/log.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import {
-  append,
-  aRecord,
-  ask,
+  appendRecords,
   countLeft,
   daysAgo,
-  filesOf,
-  logOf,
-  page,
+  getLog,
+  listFiles,
+  listTables,
+  makeRecord,
+  queryLog,
+  readPage,
   resetSizes,
   setSizes,
-  settle,
-  tablesOf,
+  settleLog,
 } from './support.ts';
 
 let company: string;
@@ -32,33 +32,33 @@ afterEach(() => {
 });
 
 /** So many records of one day, a second apart. */
-const recordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
+const makeRecordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
   const midnight = Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
-  return Array.from({ length: count }, (_, n) => aRecord(midnight + n * 1000));
+  return Array.from({ length: count }, (_, n) => makeRecord(midnight + n * 1000));
 };
 const ids = (records: readonly Logged[]) => records.map(({ id }) => id);
-const newestFirst = (records: readonly Logged<'audit'>[]) =>
+const sortNewestFirst = (records: readonly Logged<'audit'>[]) =>
   ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
 const listIds = async (): Promise<string[]> => ids((await readRecords('audit', company)) as never);
 
 describe('storing a record in the log', () => {
   it('writes one row, and none when the record is delivered again', async () => {
-    const records = Array.from({ length: 1000 }, (_, n) => aRecord(Date.now() - n));
+    const records = Array.from({ length: 1000 }, (_, n) => makeRecord(Date.now() - n));
     let written = 0;
     for (let from = 0; from < records.length; from += 50)
-      written += await append(company, records.slice(from, from + 50));
+      written += await appendRecords(company, records.slice(from, from + 50));
     expect(written / records.length).toBeLessThanOrEqual(1.2);
     expect(written).toBe(1000);
-    expect(await append(company, records.toReversed())).toBe(0);
+    expect(await appendRecords(company, records.toReversed())).toBe(0);
     const indexes = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL";
-    expect(await ask(company, indexes)).toBe(0);
+    expect(await queryLog(company, indexes)).toBe(0);
   });
 
   it('writes one row per record, even counting all that a call writes', async () => {
-    await append(company, [aRecord(Date.now())]);
-    const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
+    await appendRecords(company, [makeRecord(Date.now())]);
+    const rows = await runInDurableObject(getLog(company), async (log, { storage }) => {
       const exec = vi.spyOn(storage.sql, 'exec');
-      for (let call = 0; call < 20; call += 1) await log.append(company, 'audit', recordsOfDay(0, 5));
+      for (let call = 0; call < 20; call += 1) await log.append(company, 'audit', makeRecordsOfDay(0, 5));
       return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     expect(rows / 100).toBeLessThanOrEqual(1.2);
@@ -68,55 +68,55 @@ describe('storing a record in the log', () => {
     const minute = Math.floor(Date.now() / 60_000) * 60_000;
     const id = `${(minute / 1000).toString(16)}${'a'.repeat(16)}`;
     const told = (occurredAt: number) => ({ ...anEvent, id, occurredAt });
-    await logOf(company).append(company, 'share', [told(minute + 3000), told(minute + 2000)]);
-    await logOf(company).append(company, 'share', [told(minute + 1000)]);
-    await logOf(company).append(company, 'share', [told(minute + 59_000)]);
+    await getLog(company).append(company, 'share', [told(minute + 3000), told(minute + 2000)]);
+    await getLog(company).append(company, 'share', [told(minute + 1000)]);
+    await getLog(company).append(company, 'share', [told(minute + 59_000)]);
     expect((await readRecords('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minute + 3000]);
   });
 });
 
 describe('days that are older than the log stores', () => {
   it('are moved to a file per day, and listed as before', async () => {
-    const records = [...recordsOfDay(95, 3), ...recordsOfDay(92, 25), ...recordsOfDay(89, 4)];
-    await append(company, records);
-    const before = await page(company, {}, 2, 20);
+    const records = [...makeRecordsOfDay(95, 3), ...makeRecordsOfDay(92, 25), ...makeRecordsOfDay(89, 4)];
+    await appendRecords(company, records);
+    const before = await readPage(company, {}, 2, 20);
     setSizes({ partRows: 10 });
-    await settle(company);
+    await settleLog(company);
     expect(await countLeft(company)).toBe(4);
     const day = new Date(daysAgo(92)).toISOString().slice(0, 10);
-    const files = await filesOf(company);
+    const files = await listFiles(company);
     expect(files.filter((file) => file.startsWith(`log/${company}/audit-events/${day}/`))).toHaveLength(3);
     expect(files).toHaveLength(4);
-    expect(await page(company, {}, 2, 20)).toEqual(before);
-    expect(await listIds()).toEqual(newestFirst(records));
+    expect(await readPage(company, {}, 2, 20)).toEqual(before);
+    expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
   it('are not read from files if the index of the files has the answer', async () => {
-    const records = [...recordsOfDay(95, 30), ...recordsOfDay(92, 25), ...recordsOfDay(0, 40)];
-    await append(company, records);
+    const records = [...makeRecordsOfDay(95, 30), ...makeRecordsOfDay(92, 25), ...makeRecordsOfDay(0, 40)];
+    await appendRecords(company, records);
     setSizes({ partRows: 10 });
-    await settle(company);
+    await settleLog(company);
     const get = vi.spyOn(env.FILES, 'get');
-    expect((await page(company, {})).total).toBe(95);
-    expect((await page(company, { values: { action: 'groups:ListGroups' } })).total).toBe(95);
-    expect((await page(company, { values: { principalId: 'nobody' } })).total).toBe(0);
+    expect((await readPage(company, {})).total).toBe(95);
+    expect((await readPage(company, { values: { action: 'groups:ListGroups' } })).total).toBe(95);
+    expect((await readPage(company, { values: { principalId: 'nobody' } })).total).toBe(0);
     expect(get).not.toHaveBeenCalled();
-    expect((await page(company, {}, 4, 20)).records).toHaveLength(20);
+    expect((await readPage(company, {}, 4, 20)).records).toHaveLength(20);
     expect(get).toHaveBeenCalledTimes(3);
   });
 
   it('are not read from files to count the matches of several filters', async () => {
-    const records = recordsOfDay(95, 60).map((record, n) => ({
+    const records = makeRecordsOfDay(95, 60).map((record, n) => ({
       ...record,
       principalId: n % 3 === 0 ? null : `p${n % 3}`,
       action: n % 4 === 0 ? 'groups:GetGroup' : 'groups:ListGroups',
     }));
-    await append(company, records);
+    await appendRecords(company, records);
     setSizes({ partRows: 25 });
-    await settle(company);
+    await settleLog(company);
     const get = vi.spyOn(env.FILES, 'get');
     const total = async (values: Record<string, string>, number = 100) =>
-      (await page(company, { values }, number)).total;
+      (await readPage(company, { values }, number)).total;
     expect(await total({ principalId: 'p1', action: 'groups:GetGroup' })).toBe(5);
     expect(await total({ principalId: 'p2', action: 'groups:ListGroups' })).toBe(15);
     expect(await total({ principalId: 'p0', action: 'groups:ListGroups' })).toBe(0);
@@ -124,35 +124,35 @@ describe('days that are older than the log stores', () => {
     expect(await total({ principalId: 'p1', action: 'groups:ListGroups', correlationId })).toBe(1);
     expect(await total({ principalId: 'p2', action: 'groups:ListGroups', correlationId })).toBe(0);
     expect(get).not.toHaveBeenCalled();
-    const found = await page(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
+    const found = await readPage(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
     expect(found.records.map(({ id }) => id)).toEqual(
-      newestFirst(records.filter((_, n) => n % 3 === 1 && n % 4 === 0)),
+      sortNewestFirst(records.filter((_, n) => n % 3 === 1 && n % 4 === 0)),
     );
   });
 
   it('with too many values to index are read only if a value may be among them', async () => {
-    const records = recordsOfDay(95, 4500);
-    await append(company, records);
+    const records = makeRecordsOfDay(95, 4500);
+    await appendRecords(company, records);
     setSizes({ partRows: 1500 });
-    await settle(company);
+    await settleLog(company);
     const get = vi.spyOn(env.FILES, 'get');
     for (const { correlationId, id } of [records[0], records[2250], records[4499]] as Logged<'audit'>[]) {
-      const found = await page(company, { values: { correlationId } });
+      const found = await readPage(company, { values: { correlationId } });
       expect([found.total, ids(found.records)]).toEqual([1, [id]]);
     }
     expect(get.mock.calls.length).toBeLessThanOrEqual(4);
     get.mockClear();
     for (let n = 0; n < 50; n += 1) {
-      expect((await page(company, { values: { correlationId: crypto.randomUUID() } })).total).toBe(0);
+      expect((await readPage(company, { values: { correlationId: crypto.randomUUID() } })).total).toBe(0);
     }
     expect(get.mock.calls.length).toBeLessThan(10);
   });
 
   it('are neither lost nor doubled if the move is interrupted between the file and its index entry', async () => {
-    const records = recordsOfDay(95, 20);
-    await append(company, records);
+    const records = makeRecordsOfDay(95, 20);
+    await appendRecords(company, records);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    await runInDurableObject(logOf(company), async (log, { storage }) => {
+    await runInDurableObject(getLog(company), async (log, { storage }) => {
       const broken = vi.spyOn(storage, 'transactionSync').mockImplementation(() => {
         throw new Error('the object is gone');
       });
@@ -160,63 +160,67 @@ describe('days that are older than the log stores', () => {
       expect(broken).toHaveBeenCalled();
       broken.mockRestore();
     });
-    const files = await filesOf(company);
+    const files = await listFiles(company);
     expect(files).toHaveLength(1);
-    expect(await listIds()).toEqual(newestFirst(records));
-    await settle(company);
-    expect(await filesOf(company)).toEqual(files);
+    expect(await listIds()).toEqual(sortNewestFirst(records));
+    await settleLog(company);
+    expect(await listFiles(company)).toEqual(files);
     expect(await countLeft(company)).toBe(0);
-    expect(await listIds()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
   it('keep records that arrive while they are moved', async () => {
-    const [early, between, end] = [0, 10, 20].map((n) => recordsOfDay(95, 30)[n]) as Logged<'audit'>[] as [
+    const [early, between, end] = [0, 10, 20].map((n) => makeRecordsOfDay(95, 30)[n]) as Logged<'audit'>[] as [
       Logged<'audit'>,
       Logged<'audit'>,
       Logged<'audit'>,
     ];
-    await append(company, [early, end]);
-    const rival = onceBefore(env.FILES, 'put', async () => void (await append(company, [between])));
-    await settle(company);
+    await appendRecords(company, [early, end]);
+    const rival = runOnceBefore(env.FILES, 'put', async () => void (await appendRecords(company, [between])));
+    await settleLog(company);
     expect(rival.came).toBe(true);
-    expect(await listIds()).toEqual(newestFirst([early, between, end]));
-    expect((await page(company, {})).total).toBe(3);
+    expect(await listIds()).toEqual(sortNewestFirst([early, between, end]));
+    expect((await readPage(company, {})).total).toBe(3);
   });
 
   it('keep a record that arrives before all others while these are moved, and keep it once', async () => {
-    const [first, ...rest] = recordsOfDay(95, 10) as [Logged<'audit'>, ...Logged<'audit'>[]];
-    await append(company, rest);
-    const rival = onceBefore(env.FILES, 'put', async () => void (await append(company, [first])));
-    await settle(company);
+    const [first, ...rest] = makeRecordsOfDay(95, 10) as [Logged<'audit'>, ...Logged<'audit'>[]];
+    await appendRecords(company, rest);
+    const rival = runOnceBefore(env.FILES, 'put', async () => void (await appendRecords(company, [first])));
+    await settleLog(company);
     expect(rival.came).toBe(true);
     // Before it is delivered again: that would make up for a loss.
-    expect(await listIds()).toEqual(newestFirst([first, ...rest]));
-    await append(company, [first, ...rest]);
-    await settle(company);
-    expect(await listIds()).toEqual(newestFirst([first, ...rest]));
-    expect((await page(company, {})).total).toBe(10);
+    expect(await listIds()).toEqual(sortNewestFirst([first, ...rest]));
+    await appendRecords(company, [first, ...rest]);
+    await settleLog(company);
+    expect(await listIds()).toEqual(sortNewestFirst([first, ...rest]));
+    expect((await readPage(company, {})).total).toBe(10);
   });
 
   it('are dropped as whole tables, which writes no row per record', async () => {
-    await append(company, [...recordsOfDay(95, 1000), ...recordsOfDay(94, 1000), ...recordsOfDay(0, 10)]);
-    expect(await tablesOf(company)).toHaveLength(3);
+    await appendRecords(company, [
+      ...makeRecordsOfDay(95, 1000),
+      ...makeRecordsOfDay(94, 1000),
+      ...makeRecordsOfDay(0, 10),
+    ]);
+    expect(await listTables(company)).toHaveLength(3);
     setSizes({ partRows: 300 });
-    const written = await runInDurableObject(logOf(company), async (log, { storage }) => {
+    const written = await runInDurableObject(getLog(company), async (log, { storage }) => {
       const exec = vi.spyOn(storage.sql, 'exec');
       await log.alarm();
       return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     // Eight files: each is a part, and the mark of how far it goes.
     expect(written).toBe(16);
-    expect(await tablesOf(company)).toHaveLength(1);
-    expect([await countLeft(company), (await page(company, {})).total]).toEqual([10, 2010]);
+    expect(await listTables(company)).toHaveLength(1);
+    expect([await countLeft(company), (await readPage(company, {})).total]).toEqual([10, 2010]);
   });
 
   it('are read, counted and extended while only a part of a day has moved', async () => {
-    const records = recordsOfDay(95, 30);
+    const records = makeRecordsOfDay(95, 30);
     const late = records.filter((_, n) => n % 10 === 5);
     const known = records.filter((record) => !late.includes(record));
-    await append(company, known);
+    await appendRecords(company, known);
     setSizes({ partRows: 9 });
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const put = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
@@ -226,57 +230,57 @@ describe('days that are older than the log stores', () => {
       vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
       return moved;
     });
-    await runDurableObjectAlarm(logOf(company));
-    expect([await countLeft(company), (await filesOf(company)).length]).toEqual([18, 1]);
-    expect(await listIds()).toEqual(newestFirst(known));
-    expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(27);
-    await append(company, [...late, ...known]);
+    await runDurableObjectAlarm(getLog(company));
+    expect([await countLeft(company), (await listFiles(company)).length]).toEqual([18, 1]);
+    expect(await listIds()).toEqual(sortNewestFirst(known));
+    expect((await readPage(company, { values: { principalId: 'p1' } })).total).toBe(27);
+    await appendRecords(company, [...late, ...known]);
     const seen = records.filter((record) => record !== late[0]);
-    expect(await listIds()).toEqual(newestFirst(seen));
+    expect(await listIds()).toEqual(sortNewestFirst(seen));
     vi.mocked(env.FILES.put).mockRestore();
-    await settle(company);
-    expect(await listIds()).toEqual(newestFirst(records));
-    expect([await countLeft(company), await tablesOf(company)]).toEqual([0, []]);
+    await settleLog(company);
+    expect(await listIds()).toEqual(sortNewestFirst(records));
+    expect([await countLeft(company), await listTables(company)]).toEqual([0, []]);
   });
 
   it('free their space at once if the storage is full of today’s records', async () => {
-    await append(company, recordsOfDay(0, 10));
+    await appendRecords(company, makeRecordsOfDay(0, 10));
     setSizes({ partRows: 4 });
-    await runInDurableObject(logOf(company), async (log, { storage }) => {
+    await runInDurableObject(getLog(company), async (log, { storage }) => {
       let asked = 0;
       vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() => (++asked <= 2 ? 9_500_000_000 : 0));
       await log.alarm();
     });
-    const [table] = await tablesOf(company);
-    expect([await countLeft(company), await ask(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
+    const [table] = await listTables(company);
+    expect([await countLeft(company), await queryLog(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
   });
 
   it('stay while R2 is down, and are tried again as long as that lasts', async () => {
-    const records = recordsOfDay(95, 5);
-    await append(company, records);
+    const records = makeRecordsOfDay(95, 5);
+    await appendRecords(company, records);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const put = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
     for (let minutes = 0; minutes <= 60; minutes += 5) {
       advanceClock(minutes * 60_000);
-      await runDurableObjectAlarm(logOf(company));
-      const next = await runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
+      await runDurableObjectAlarm(getLog(company));
+      const next = await runInDurableObject(getLog(company), (_, { storage }) => storage.getAlarm());
       expect(next).toBeLessThanOrEqual(Date.now() + (minutes + 6) * 60_000);
     }
     expect(put.mock.calls.length).toBeGreaterThan(10);
-    expect(await listIds()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(sortNewestFirst(records));
     put.mockRestore();
-    await settle(company);
-    expect(await filesOf(company)).toHaveLength(1);
-    expect(await listIds()).toEqual(newestFirst(records));
+    await settleLog(company);
+    expect(await listFiles(company)).toHaveLength(1);
+    expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
   it('are moved early while the storage is nearly full, the oldest first', async () => {
-    const records = [...recordsOfDay(5, 10), ...recordsOfDay(3, 10), ...recordsOfDay(0, 10)];
-    await append(company, records.slice(10));
-    await append(company, records.slice(0, 10));
+    const records = [...makeRecordsOfDay(5, 10), ...makeRecordsOfDay(3, 10), ...makeRecordsOfDay(0, 10)];
+    await appendRecords(company, records.slice(10));
+    await appendRecords(company, records.slice(0, 10));
     setSizes({ partRows: 10 });
     let asked = 0;
-    await runInDurableObject(logOf(company), async (log, { storage }) => {
+    await runInDurableObject(getLog(company), async (log, { storage }) => {
       // Full at the first look, and no more once two days have moved; each move looks too.
       vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() =>
         ++asked <= 4 ? 9_500_000_000 : 8_000_000_000,
@@ -284,74 +288,74 @@ describe('days that are older than the log stores', () => {
       await log.alarm();
     });
     expect(await countLeft(company)).toBe(10);
-    expect(await listIds()).toEqual(newestFirst(records));
+    expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
   it('are handled as before after the clock jumped and came back', async () => {
-    const records = [...recordsOfDay(3, 10), ...recordsOfDay(1, 10)];
-    await append(company, records);
+    const records = [...makeRecordsOfDay(3, 10), ...makeRecordsOfDay(1, 10)];
+    await appendRecords(company, records);
     advanceClock(1000 * DAY_MS);
-    await settle(company);
+    await settleLog(company);
     expect(await countLeft(company)).toBe(0);
     resetClock();
-    const [future, past] = [aRecord(Date.now() + 400 * DAY_MS), aRecord(5)];
-    const now = recordsOfDay(0, 5);
-    await append(company, [...now, future, past]);
-    expect(await page(company, {}, 1, 1)).toMatchObject({ total: 26, records: [{ id: future.id }] });
-    await settle(company);
-    expect(await listIds()).toEqual(newestFirst([...records, ...now, future, past]));
+    const [future, past] = [makeRecord(Date.now() + 400 * DAY_MS), makeRecord(5)];
+    const now = makeRecordsOfDay(0, 5);
+    await appendRecords(company, [...now, future, past]);
+    expect(await readPage(company, {}, 1, 1)).toMatchObject({ total: 26, records: [{ id: future.id }] });
+    await settleLog(company);
+    expect(await listIds()).toEqual(sortNewestFirst([...records, ...now, future, past]));
     stopClockAt(0);
-    await append(company, [aRecord(Date.now())]);
-    await settle(company);
+    await appendRecords(company, [makeRecord(Date.now())]);
+    await settleLog(company);
     expect(await listIds()).toHaveLength(28);
   });
 });
 
 describe('a record that arrives after its day was moved', () => {
-  const records = recordsOfDay(95, 30);
+  const records = makeRecordsOfDay(95, 30);
   const delivered = records.filter((_, n) => n % 3 !== 0);
   const late = records.filter((_, n) => n % 3 === 0);
 
   it('is merged into the file once, and not shown before', async () => {
-    await append(company, delivered);
+    await appendRecords(company, delivered);
     setSizes({ partRows: 8 });
-    await settle(company);
-    await append(company, [...late, ...delivered]);
-    await append(company, late.toReversed());
-    expect((await page(company, {})).total).toBe(delivered.length);
-    await settle(company);
-    expect(await listIds()).toEqual(newestFirst(records));
-    expect((await page(company, {})).total).toBe(records.length);
-    expect(await ask(company, 'SELECT count(*) FROM late_audit_records')).toBe(0);
+    await settleLog(company);
+    await appendRecords(company, [...late, ...delivered]);
+    await appendRecords(company, late.toReversed());
+    expect((await readPage(company, {})).total).toBe(delivered.length);
+    await settleLog(company);
+    expect(await listIds()).toEqual(sortNewestFirst(records));
+    expect((await readPage(company, {})).total).toBe(records.length);
+    expect(await queryLog(company, 'SELECT count(*) FROM late_audit_records')).toBe(0);
   });
 
   it('leaves the former file for an hour to those who read it', async () => {
-    await append(company, delivered);
-    await settle(company);
-    const before = await filesOf(company);
-    await append(company, late);
-    await settle(company);
-    expect(await filesOf(company)).toEqual(expect.arrayContaining(before));
+    await appendRecords(company, delivered);
+    await settleLog(company);
+    const before = await listFiles(company);
+    await appendRecords(company, late);
+    await settleLog(company);
+    expect(await listFiles(company)).toEqual(expect.arrayContaining(before));
     advanceClock(61 * 60_000);
-    await append(company, [aRecord(Date.now())]);
-    await runInDurableObject(logOf(company), (log) => log.alarm());
-    const after = await filesOf(company);
+    await appendRecords(company, [makeRecord(Date.now())]);
+    await runInDurableObject(getLog(company), (log) => log.alarm());
+    const after = await listFiles(company);
     expect([after.length, after.includes(before[0] as string)]).toEqual([1, false]);
     expect(await listIds()).toHaveLength(31);
   });
 
   it('does not break an export that had begun before', async () => {
-    await append(company, delivered);
+    await appendRecords(company, delivered);
     setSizes({ partRows: 8 });
-    await settle(company);
+    await settleLog(company);
     const { exportLog } = await import('../../src/modules/company-log/service.ts');
     const { createLogReader: readerOf } = await import('../support/log.ts');
     const export_ = exportLog(readerOf(company), 'audit', { values: {} });
     const first = await export_.next();
-    await append(company, late);
-    await settle(company);
+    await appendRecords(company, late);
+    await settleLog(company);
     advanceClock(61 * 60_000);
-    await runInDurableObject(logOf(company), (log) => log.alarm());
+    await runInDurableObject(getLog(company), (log) => log.alarm());
     const rest = await Array.fromAsync(export_);
     const told = [first.value?.id, ...rest.map(({ id }) => id)];
     expect(new Set(told).size).toBe(told.length);
@@ -360,50 +364,50 @@ describe('a record that arrives after its day was moved', () => {
 });
 
 describe('the alarm of the log', () => {
-  const alarm = () => runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
+  const alarm = () => runInDurableObject(getLog(company), (_, { storage }) => storage.getAlarm());
 
   it('comes within a day, soon for late records and for full storage, and is not postponed', async () => {
-    await append(company, recordsOfDay(0, 2));
+    await appendRecords(company, makeRecordsOfDay(0, 2));
     expect(await alarm()).toBeGreaterThan(Date.now() + 60_000);
-    await append(company, recordsOfDay(95, 2));
-    await settle(company);
+    await appendRecords(company, makeRecordsOfDay(95, 2));
+    await settleLog(company);
     const isSoon = async () => Number(await alarm()) < Date.now() + 10_000;
     expect(await isSoon()).toBe(false);
-    await append(company, recordsOfDay(96, 1));
+    await appendRecords(company, makeRecordsOfDay(96, 1));
     expect(await isSoon()).toBe(true);
-    await append(company, recordsOfDay(0, 2));
+    await appendRecords(company, makeRecordsOfDay(0, 2));
     expect(await isSoon()).toBe(true);
-    await settle(company);
+    await settleLog(company);
     expect(await isSoon()).toBe(false);
     setSizes({ fullBytes: 1 });
-    await append(company, recordsOfDay(0, 1));
+    await appendRecords(company, makeRecordsOfDay(0, 1));
     expect(await isSoon()).toBe(true);
   });
 });
 
 it('is not repeated soon if no file is left to be deleted', async () => {
   const logged = vi.spyOn(console, 'error');
-  await append(company, [...recordsOfDay(91, 3), ...recordsOfDay(0, 1)]);
-  await settle(company);
+  await appendRecords(company, [...makeRecordsOfDay(91, 3), ...makeRecordsOfDay(0, 1)]);
+  await settleLog(company);
   expect([await countLeft(company), logged.mock.calls]).toEqual([1, []]);
 });
 
 describe('a list of the log', () => {
   it('counts a day again when a record was added to it', async () => {
     for (const days of [0, 1, 2, 5]) {
-      const records = recordsOfDay(days, 9);
-      await append(company, records.slice(0, 5));
-      const before = (await page(company, {})).total;
-      await append(company, records);
-      expect((await page(company, {})).total).toBe(before + 4);
+      const records = makeRecordsOfDay(days, 9);
+      await appendRecords(company, records.slice(0, 5));
+      const before = (await readPage(company, {})).total;
+      await appendRecords(company, records);
+      expect((await readPage(company, {})).total).toBe(before + 4);
     }
   });
 
   it('counts each record once if they are moved to R2 in between', async () => {
-    await append(company, [...recordsOfDay(91, 40), ...recordsOfDay(1, 20)]);
+    await appendRecords(company, [...makeRecordsOfDay(91, 40), ...makeRecordsOfDay(1, 20)]);
     setSizes({ slice: 5, partRows: 10 });
     const filter = { values: { principalId: 'p1' } };
-    const found = await runInDurableObject(logOf(company), async (log) => {
+    const found = await runInDurableObject(getLog(company), async (log) => {
       let pauses = 0;
       vi.spyOn(scheduler, 'wait').mockImplementation(async () => {
         pauses += 1;
@@ -423,14 +427,14 @@ describe('a list of the log', () => {
     let records: Logged<'audit'>[];
     beforeEach(async () => {
       setSizes({ partRows: 2 });
-      records = recordsOfDay(91, 2 * FILES);
-      await append(company, records);
-      await settle(company);
-      expect(await filesOf(company)).toHaveLength(FILES);
+      records = makeRecordsOfDay(91, 2 * FILES);
+      await appendRecords(company, records);
+      await settleLog(company);
+      expect(await listFiles(company)).toHaveLength(FILES);
     });
 
     it('reads the index of a file only for a filter, and of one file at a time', async () => {
-      const held = await runInDurableObject(logOf(company), async (log, { storage }) => {
+      const held = await runInDurableObject(getLog(company), async (log, { storage }) => {
         const exec = storage.sql.exec.bind(storage.sql);
         let most = 0;
         let read = 0;
@@ -449,13 +453,13 @@ describe('a list of the log', () => {
       });
       expect(held).toEqual({ unfiltered: 0, most: 1, read: FILES });
       const other = { values: { principalId: 'p2' } };
-      expect([(await page(company, P1)).total, (await page(company, other)).total]).toEqual([2 * FILES, 0]);
+      expect([(await readPage(company, P1)).total, (await readPage(company, other)).total]).toEqual([2 * FILES, 0]);
     });
 
     it('reads a file itself if a move writes anew what its index says', async () => {
       const [oldest] = records as [Logged<'audit'>];
-      await append(company, [aRecord(oldest.occurredAt + 500)]);
-      const found = await runInDurableObject(logOf(company), async (log) => {
+      await appendRecords(company, [makeRecord(oldest.occurredAt + 500)]);
+      const found = await runInDurableObject(getLog(company), async (log) => {
         const wait = vi.spyOn(scheduler, 'wait').mockImplementation(async () => {
           wait.mockRestore();
           await log.alarm();
@@ -463,7 +467,7 @@ describe('a list of the log', () => {
         return log.list('audit', P1, 0, 100);
       });
       expect(found.parts.map(({ matching }) => matching)).toEqual([...Array(FILES - 1).fill(2), null]);
-      expect((await page(company, P1, 1, 100)).total).toBe(2 * FILES + 1);
+      expect((await readPage(company, P1, 1, 100)).total).toBe(2 * FILES + 1);
     });
   });
 });
@@ -481,10 +485,10 @@ describe('analytics of the log', () => {
         viewer: `v${day % 50}`,
       })),
     ).flat();
-    await logOf(company).append(company, 'share', events);
-    expect(await tablesOf(company, 'share_events')).toHaveLength(130);
+    await getLog(company).append(company, 'share', events);
+    expect(await listTables(company, 'share_events')).toHaveLength(130);
     const starts = Array.from({ length: 131 }, (_, day) => midnight + (day - 130) * DAY_MS);
-    const all = await logOf(company).analytics({ values: {} }, starts);
+    const all = await getLog(company).analytics({ values: {} }, starts);
     expect(all.totals).toEqual({ resolved: 0, executed: 260, denied: 0, unique_viewers: 50 });
     expect(all.series).toHaveLength(130);
     expect(all.top.shares).toMatchObject([
@@ -493,10 +497,10 @@ describe('analytics of the log', () => {
     ]);
     // Both ends are cut within their days.
     const range = { from: midnight - 100 * DAY_MS + 1500, to: midnight - 10 * DAY_MS + 1500 };
-    const cut = await logOf(company).analytics({ ...range, values: { shareId: 's1' } }, starts);
+    const cut = await getLog(company).analytics({ ...range, values: { shareId: 's1' } }, starts);
     expect(cut.totals.executed).toBe(90);
-    const one = await logOf(company).analytics({ from: range.from, to: range.from, values: {} }, starts);
-    const none = await logOf(company).analytics({ from: 0, to: 1, values: {} }, starts);
+    const one = await getLog(company).analytics({ from: range.from, to: range.from, values: {} }, starts);
+    const none = await getLog(company).analytics({ from: 0, to: 1, values: {} }, starts);
     expect([one.totals.executed, none.totals.executed, none.series]).toEqual([0, 0, []]);
   });
 });
@@ -521,7 +525,7 @@ const anEvent: Logged<'share'> = {
 };
 
 /** Runs something once, just before the next call of a method. */
-function onceBefore<T extends object>(
+function runOnceBefore<T extends object>(
   target: T,
   method: keyof T & string,
   run: () => Promise<void>,

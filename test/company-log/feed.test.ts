@@ -20,8 +20,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const aRecord = () => makeAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });
-const anEvent = (): ShareEvent => ({
+const makeRecord = () => makeAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });
+const makeEvent = (): ShareEvent => ({
   id: newId(Date.now()),
   companyId: company,
   type: 'share.executed',
@@ -40,25 +40,25 @@ const anEvent = (): ShareEvent => ({
   viewer: 'v',
   details: {},
 });
-const some = (count: number) => Array.from({ length: count }, aRecord);
-const keepAll = (records: AuditRecord[], bindings: object = {}) =>
+const makeSome = (count: number) => Array.from({ length: count }, makeRecord);
+const storeAll = (records: AuditRecord[], bindings: object = {}) =>
   Promise.all(records.map((record) => storeInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
-const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
-const listStoredIds = async () => idsOf(await readRecords('audit', company));
+const listIds = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
+const listStoredIds = async () => listIds(await readRecords('audit', company));
 
 /** What is kept once it is as much as is due, or after many questions, none of which a timer waits for. */
-async function keptOf(due: number): Promise<string[]> {
+async function waitForStored(due: number): Promise<string[]> {
   let found = await listStoredIds();
   for (let asked = 0; found.length < due && asked < 300; asked += 1) found = await listStoredIds();
   return found;
 }
 
-const away = () => Promise.reject(new Error('away'));
-const noLog = { getByName: () => ({ appendAll: away }) };
-const noQueue = { send: away, sendBatch: away };
+const failAsUnavailable = () => Promise.reject(new Error('away'));
+const noLog = { getByName: () => ({ appendAll: failAsUnavailable }) };
+const noQueue = { send: failAsUnavailable, sendBatch: failAsUnavailable };
 
 /** The log, with the number of records of each call; `hang` says which calls never end. */
-function watchedLog(hang: (call: number) => boolean = () => false) {
+function createWatchedLog(hang: (call: number) => boolean = () => false) {
   const calls: number[] = [];
   const appendAll = (name: string) => (company: string, records: { audit: never[]; share: never[] }) => {
     calls.push(records.audit.length + records.share.length);
@@ -70,40 +70,40 @@ function watchedLog(hang: (call: number) => boolean = () => false) {
 
 describe("the delivery of records to a company's log", () => {
   it('sends records in one call that arrive at the same time or during a call', async () => {
-    const { calls, COMPANY_LOG } = watchedLog();
-    const records = some(250);
-    await keepAll(records, { COMPANY_LOG });
+    const { calls, COMPANY_LOG } = createWatchedLog();
+    const records = makeSome(250);
+    await storeAll(records, { COMPANY_LOG });
     expect(calls).toEqual([100, 100, 50]);
-    expect(await listStoredIds()).toEqual(idsOf(records));
+    expect(await listStoredIds()).toEqual(listIds(records));
   });
 
   it('sends the event of a request with its audit record', async () => {
-    const { calls, COMPANY_LOG } = watchedLog();
+    const { calls, COMPANY_LOG } = createWatchedLog();
     const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
-    const [record] = some(1) as [AuditRecord];
-    const event = anEvent();
+    const [record] = makeSome(1) as [AuditRecord];
+    const event = makeEvent();
     await Promise.all([storeInLog(bindings, 'share', event), storeInLog(bindings, 'audit', record)]);
     expect(calls).toEqual([2]);
-    expect([await listStoredIds(), idsOf(await readRecords('share', company))]).toEqual([[record.id], [event.id]]);
+    expect([await listStoredIds(), listIds(await readRecords('share', company))]).toEqual([[record.id], [event.id]]);
   });
 
   it('sends a record by itself if the request that took it along was aborted', async () => {
     vi.useFakeTimers();
     try {
-      const records = some(3);
-      const { calls, COMPANY_LOG } = watchedLog((call) => call <= 2);
+      const records = makeSome(3);
+      const { calls, COMPANY_LOG } = createWatchedLog((call) => call <= 2);
       // A request that is cut off brings its records neither to the log nor to a queue.
       const never = { sendBatch: () => new Promise(() => undefined) };
       const [first, ...others] = records as [AuditRecord, ...AuditRecord[]];
-      const keeping = [keepAll([first], { COMPANY_LOG, AUDIT: never })];
+      const keeping = [storeAll([first], { COMPANY_LOG, AUDIT: never })];
       await vi.advanceTimersByTimeAsync(10);
-      keeping.push(keepAll(others, { COMPANY_LOG, AUDIT: never }));
+      keeping.push(storeAll(others, { COMPANY_LOG, AUDIT: never }));
       // The first request waits for sixteen seconds, the others for eight more. The log answers in real time: none of these
       // timers may pass meanwhile.
       await vi.advanceTimersByTimeAsync(16_000);
-      expect(await keptOf(1)).toEqual([first.id]);
+      expect(await waitForStored(1)).toEqual([first.id]);
       await vi.advanceTimersByTimeAsync(8_000);
-      expect(await keptOf(3)).toEqual(idsOf(records));
+      expect(await waitForStored(3)).toEqual(listIds(records));
       expect(calls).toEqual([1, 2, 1, 1, 1]);
       vi.useRealTimers();
       await Promise.all(keeping);
@@ -113,23 +113,23 @@ describe("the delivery of records to a company's log", () => {
   });
 
   it('uses the queue while the log is down, which delivers the records later', async () => {
-    const records = some(30);
-    await keepAll(records, { COMPANY_LOG: noLog });
-    await vi.waitFor(async () => expect(await listStoredIds()).toEqual(idsOf(records)), {
+    const records = makeSome(30);
+    await storeAll(records, { COMPANY_LOG: noLog });
+    await vi.waitFor(async () => expect(await listStoredIds()).toEqual(listIds(records)), {
       timeout: 15_000,
       interval: 100,
     });
   });
 
   it('uses a file while the queue is down, too, which the cron trigger delivers later', async () => {
-    const records = some(30);
-    await keepAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
+    const records = makeSome(30);
+    await storeAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
     expect(await listStoredIds()).toEqual([]);
     // For as long as the log is away, the file stays.
     await runScheduled({ COMPANY_LOG: noLog });
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(1);
     await runScheduled();
-    expect(await listStoredIds()).toEqual(idsOf(records));
+    expect(await listStoredIds()).toEqual(listIds(records));
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
   });
 
@@ -137,7 +137,7 @@ describe("the delivery of records to a company's log", () => {
     const prefixes = ['undelivered/audit/', 'undelivered/share/', 'archive/share-views/'];
     const bad = prefixes.flatMap((prefix) => Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`));
     for (const key of bad) await env.FILES.put(key, 'no JSON\n');
-    const [record, event] = [aRecord(), anEvent()];
+    const [record, event] = [makeRecord(), makeEvent()];
     await env.FILES.put('undelivered/audit/1.ndjson', `${JSON.stringify(record)}\n`);
     await env.FILES.put('undelivered/share/1.ndjson', `${JSON.stringify(event)}\n`);
     const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
@@ -157,8 +157,8 @@ describe("the delivery of records to a company's log", () => {
   });
 
   it('fails if nothing accepts a record, which is then in the Worker’s own log', async () => {
-    const FILES = { put: away };
-    await expect(keepAll(some(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');
+    const FILES = { put: failAsUnavailable };
+    await expect(storeAll(makeSome(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');
     const logged = vi.spyOn(console, 'log').mockImplementation(() => undefined);
     const bindings = { COMPANY_LOG: noLog, AUDIT: noQueue, FILES } as unknown as Record<string, string>;
     const headers = { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
@@ -173,7 +173,7 @@ describe("the delivery of records to a company's log", () => {
     const headers = { 'cf-connecting-ip': '203.0.113.99' };
     await call('GET', '/health', { headers });
     const limiter = env.IP_LIMITER.getByName('203.0.113.99');
-    const send = vi.spyOn(env.AUDIT, 'send').mockImplementation(away);
+    const send = vi.spyOn(env.AUDIT, 'send').mockImplementation(failAsUnavailable);
     for (let tries = 0; tries < 10; tries += 1) expect(await runDurableObjectAlarm(limiter)).toBe(true);
     expect(send).toHaveBeenCalledTimes(10);
     send.mockRestore();
@@ -233,7 +233,7 @@ describe("the delivery of records to a company's log", () => {
     const records = await readRecords('audit', company);
     expect(records.map(({ id }) => id)).toEqual([two, one]);
     expect(records[1]).toEqual({
-      ...aRecord(),
+      ...makeRecord(),
       id: one,
       correlationId: `c-${one}`,
       occurredAt: at,

@@ -5,7 +5,18 @@ import type { Logged } from '../../src/logs/log.ts';
 import { createTable, listColumns } from '../../src/logs/tables.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
-import { append, aRecord, ask, countLeft, daysAgo, filesOf, logOf, page, settle, tablesOf } from './support.ts';
+import {
+  appendRecords,
+  countLeft,
+  daysAgo,
+  getLog,
+  listFiles,
+  listTables,
+  makeRecord,
+  queryLog,
+  readPage,
+  settleLog,
+} from './support.ts';
 
 let company: string;
 let createdCount = 0;
@@ -18,17 +29,17 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const ofDay = (days: number, count: number): Logged<'audit'>[] => {
+const makeRecordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
   const midnight = Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
-  return Array.from({ length: count }, (_, n) => aRecord(midnight + n * 1000));
+  return Array.from({ length: count }, (_, n) => makeRecord(midnight + n * 1000));
 };
-const newestFirst = (records: readonly Logged[]) =>
+const sortNewestFirst = (records: readonly Logged[]) =>
   records.toSorted((a, b) => b.occurredAt - a.occurredAt).map(({ id }) => id);
 const listIds = async () => (await readRecords('audit', company)).map(({ id }) => id);
 
 /** Has the object as the version before leaves it: it keeps records in one table, and knows nothing of others. */
-async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> {
-  await runInDurableObject(logOf(company), (_, { storage }) => {
+async function storeAsFormerVersion(records: readonly Logged<'audit'>[]): Promise<void> {
+  await runInDurableObject(getLog(company), (_, { storage }) => {
     createTable(storage.sql, 'audit', 'audit_records');
     const members = listColumns('audit').split(', ');
     for (const record of records) {
@@ -38,76 +49,78 @@ async function keepAsBefore(records: readonly Logged<'audit'>[]): Promise<void> 
       );
     }
   });
-  await evictDurableObject(logOf(company));
+  await evictDurableObject(getLog(company));
 }
 
 describe('the table of an earlier version of the log', () => {
   it('is used for its days until these are moved, without copying a row', async () => {
-    const before = [...ofDay(80, 20), ...ofDay(1, 20)];
-    await keepAsBefore(before);
-    const [more, news] = [ofDay(1, 30).slice(20), ofDay(0, 5)];
-    await append(company, [...more, ...news, ...before]);
+    const before = [...makeRecordsOfDay(80, 20), ...makeRecordsOfDay(1, 20)];
+    await storeAsFormerVersion(before);
+    const [more, news] = [makeRecordsOfDay(1, 30).slice(20), makeRecordsOfDay(0, 5)];
+    await appendRecords(company, [...more, ...news, ...before]);
     const all = [...before, ...more, ...news];
-    expect(await tablesOf(company)).toHaveLength(2);
-    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(50);
-    expect(await listIds()).toEqual(newestFirst(all));
-    expect((await page(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(newestFirst(all).slice(20, 40));
-    expect((await page(company, { values: { principalId: 'p1' } })).total).toBe(55);
+    expect(await listTables(company)).toHaveLength(2);
+    expect(await queryLog(company, 'SELECT count(*) FROM audit_records')).toBe(50);
+    expect(await listIds()).toEqual(sortNewestFirst(all));
+    expect((await readPage(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(
+      sortNewestFirst(all).slice(20, 40),
+    );
+    expect((await readPage(company, { values: { principalId: 'p1' } })).total).toBe(55);
 
     advanceClock(11 * DAY_MS);
-    await settle(company);
+    await settleLog(company);
     // Rows of a table that lasts are deleted, so that their space is free again.
-    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(30);
-    expect(await listIds()).toEqual(newestFirst(all));
+    expect(await queryLog(company, 'SELECT count(*) FROM audit_records')).toBe(30);
+    expect(await listIds()).toEqual(sortNewestFirst(all));
     advanceClock(90 * DAY_MS);
-    await settle(company);
-    expect([await countLeft(company), await tablesOf(company)]).toEqual([
+    await settleLog(company);
+    expect([await countLeft(company), await listTables(company)]).toEqual([
       5,
       [expect.stringMatching(/^audit_records_\d+$/)],
     ]);
-    expect(await filesOf(company)).toHaveLength(2);
-    expect(await listIds()).toEqual(newestFirst(all));
-    await evictDurableObject(logOf(company));
-    expect(await listIds()).toEqual(newestFirst(all));
+    expect(await listFiles(company)).toHaveLength(2);
+    expect(await listIds()).toEqual(sortNewestFirst(all));
+    await evictDurableObject(getLog(company));
+    expect(await listIds()).toEqual(sortNewestFirst(all));
   });
 
   it('is dropped at once if it is empty', async () => {
-    await keepAsBefore([]);
-    await append(company, ofDay(0, 3));
-    expect(await tablesOf(company)).toEqual([expect.stringMatching(/^audit_records_\d+$/)]);
+    await storeAsFormerVersion([]);
+    await appendRecords(company, makeRecordsOfDay(0, 3));
+    expect(await listTables(company)).toEqual([expect.stringMatching(/^audit_records_\d+$/)]);
   });
 
   it('is read again after a rollback has added records to it', async () => {
-    const [old, today, after] = [ofDay(2, 5), ofDay(0, 5), ofDay(0, 9).slice(5)];
-    await keepAsBefore(old);
-    await append(company, today);
+    const [old, today, after] = [makeRecordsOfDay(2, 5), makeRecordsOfDay(0, 5), makeRecordsOfDay(0, 9).slice(5)];
+    await storeAsFormerVersion(old);
+    await appendRecords(company, today);
     // It does not see the others: one comes to it again.
-    await keepAsBefore([...after, today[0] as Logged<'audit'>]);
-    expect(await listIds()).toEqual(newestFirst([...old, ...today, ...after]));
-    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(5);
+    await storeAsFormerVersion([...after, today[0] as Logged<'audit'>]);
+    expect(await listIds()).toEqual(sortNewestFirst([...old, ...today, ...after]));
+    expect(await queryLog(company, 'SELECT count(*) FROM audit_records')).toBe(5);
     advanceClock(92 * DAY_MS);
-    await settle(company);
-    expect(await tablesOf(company)).toEqual([]);
-    const last = [aRecord(daysAgo(0)), aRecord(daysAgo(1))];
-    await append(company, last.slice(0, 1));
-    await keepAsBefore(last.slice(1));
-    expect(await listIds()).toEqual(newestFirst([...old, ...today, ...after, ...last]));
-    expect(await tablesOf(company)).toHaveLength(2);
+    await settleLog(company);
+    expect(await listTables(company)).toEqual([]);
+    const last = [makeRecord(daysAgo(0)), makeRecord(daysAgo(1))];
+    await appendRecords(company, last.slice(0, 1));
+    await storeAsFormerVersion(last.slice(1));
+    expect(await listIds()).toEqual(sortNewestFirst([...old, ...today, ...after, ...last]));
+    expect(await listTables(company)).toHaveLength(2);
   });
 
   it('is read if the earlier version makes it in a new object', async () => {
-    const [today, after] = [ofDay(0, 5), ofDay(0, 9).slice(5)];
-    await append(company, today);
-    await keepAsBefore([...after, today[0] as Logged<'audit'>]);
-    expect(await listIds()).toEqual(newestFirst([...today, ...after]));
-    expect(await tablesOf(company)).toHaveLength(1);
+    const [today, after] = [makeRecordsOfDay(0, 5), makeRecordsOfDay(0, 9).slice(5)];
+    await appendRecords(company, today);
+    await storeAsFormerVersion([...after, today[0] as Logged<'audit'>]);
+    expect(await listIds()).toEqual(sortNewestFirst([...today, ...after]));
+    expect(await listTables(company)).toHaveLength(1);
   });
 
   it('is found again after the object restarts', async () => {
-    await keepAsBefore(ofDay(3, 4));
-    await append(company, ofDay(3, 6));
-    await evictDurableObject(logOf(company));
-    await append(company, [...ofDay(3, 8), ...ofDay(2, 1)]);
-    expect((await page(company, {})).total).toBe(4 + 6 + 8 + 1);
+    await storeAsFormerVersion(makeRecordsOfDay(3, 4));
+    await appendRecords(company, makeRecordsOfDay(3, 6));
+    await evictDurableObject(getLog(company));
+    await appendRecords(company, [...makeRecordsOfDay(3, 8), ...makeRecordsOfDay(2, 1)]);
+    expect((await readPage(company, {})).total).toBe(4 + 6 + 8 + 1);
   });
 });

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { compareKeys, type LogFilter, type Logged, toKey } from '../../src/logs/log.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
-import { append, aRecord, page, resetSizes, setSizes, settle } from './support.ts';
+import { appendRecords, makeRecord, readPage, resetSizes, setSizes, settleLog } from './support.ts';
 
 afterEach(() => {
   resetSizes();
@@ -43,19 +43,19 @@ describe('the log of a company', () => {
           let days = 0;
           for (const each of steps) {
             if (typeof each === 'object' && 'append' in each) {
-              const records = each.append.map(({ time: of, ...values }) => aRecord(at(of), values));
+              const records = each.append.map(({ time: of, ...values }) => makeRecord(at(of), values));
               delivered.push(...records);
-              await append(company, records);
+              await appendRecords(company, records);
             } else if (typeof each === 'object') {
-              await append(company, delivered.filter((_, n) => n % each.again === 0).reverse());
+              await appendRecords(company, delivered.filter((_, n) => n % each.again === 0).reverse());
             } else {
               setSizes({ slice: 7, partRows: 11, fullBytes: each === 'move early' ? 0 : 9e9 });
               if (each === 'a day passes') advanceClock(++days * DAY_MS);
-              await settle(company);
+              await settleLog(company);
               setSizes({ fullBytes: 9e9 });
             }
           }
-          await settle(company);
+          await settleLog(company);
           setSizes({ slice: 7, partRows: 11 });
           const known = delivered.toSorted((a, b) => compareKeys(toKey(b), toKey(a)));
           expect((await readRecords('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
@@ -73,7 +73,7 @@ describe('the log of a company', () => {
               [3, 11],
               [1, 100],
             ] as const) {
-              const { total, records } = await page(company, asked, number, size);
+              const { total, records } = await readPage(company, asked, number, size);
               expect([total, records.map(({ id }) => id)]).toEqual([
                 meant.length,
                 meant.slice((number - 1) * size, number * size).map(({ id }) => id),

@@ -6,10 +6,10 @@ import { countRecordsIn, logSizes } from '../../src/logs/rows.ts';
 import { readLog } from '../../src/modules/company-log/service.ts';
 import { createLogReader } from '../support/log.ts';
 
-export const logOf = (company: string) => env.COMPANY_LOG.getByName(company);
+export const getLog = (company: string) => env.COMPANY_LOG.getByName(company);
 
 /** A record of a request at a time (ms). */
-export const aRecord = (occurredAt: number, more: Partial<Logged<'audit'>> = {}): Logged<'audit'> => ({
+export const makeRecord = (occurredAt: number, more: Partial<Logged<'audit'>> = {}): Logged<'audit'> => ({
   id: newId(occurredAt),
   correlationId: crypto.randomUUID(),
   occurredAt,
@@ -29,36 +29,36 @@ export const aRecord = (occurredAt: number, more: Partial<Logged<'audit'>> = {})
 
 export const daysAgo = (days: number): number => clock.now() - days * DAY_MS;
 
-export const append = (company: string, records: Logged[]) => logOf(company).append(company, 'audit', records);
+export const appendRecords = (company: string, records: Logged[]) => getLog(company).append(company, 'audit', records);
 
 /** Lets the object do all that it has to: alarms follow each other until there is nothing left. */
-export async function settle(company: string): Promise<void> {
+export async function settleLog(company: string): Promise<void> {
   for (let runs = 0; runs < 20; runs += 1) {
-    await runDurableObjectAlarm(logOf(company));
-    const next = await runInDurableObject(logOf(company), (_, state) => state.storage.getAlarm());
+    await runDurableObjectAlarm(getLog(company));
+    const next = await runInDurableObject(getLog(company), (_, state) => state.storage.getAlarm());
     if (next === null || next > clock.now() + 10_000) return;
   }
   throw new Error('The log does not come to rest.');
 }
 
 /** A page of audit records. */
-export const page = (company: string, filter: Partial<LogFilter>, number = 1, size = 20) =>
+export const readPage = (company: string, filter: Partial<LogFilter>, number = 1, size = 20) =>
   readLog(createLogReader(company), 'audit', { values: {}, ...filter }, number, size);
 
 /** One value of the object's database. */
-export const ask = (company: string, sql: string): Promise<unknown> =>
-  runInDurableObject(logOf(company), (_, state) => Object.values(state.storage.sql.exec(sql).one())[0]);
+export const queryLog = (company: string, sql: string): Promise<unknown> =>
+  runInDurableObject(getLog(company), (_, state) => Object.values(state.storage.sql.exec(sql).one())[0]);
 
 /** How many records are still in the object. */
 export const countLeft = (company: string, kind: LogKind = 'audit'): Promise<number> =>
-  runInDurableObject(logOf(company), (_, { storage }) => countRecordsIn(storage.sql, kind, toRange({})));
+  runInDurableObject(getLog(company), (_, { storage }) => countRecordsIn(storage.sql, kind, toRange({})));
 
 /** The tables of records that the object has, one a day. */
-export const tablesOf = (
+export const listTables = (
   company: string,
   kind: 'audit_records' | 'share_events' = 'audit_records',
 ): Promise<string[]> =>
-  runInDurableObject(logOf(company), (_, { storage }) =>
+  runInDurableObject(getLog(company), (_, { storage }) =>
     storage.sql
       .exec<{ name: string }>('SELECT name FROM sqlite_master WHERE name GLOB ? ORDER BY name', `${kind}*`)
       .toArray()
@@ -66,7 +66,7 @@ export const tablesOf = (
   );
 
 /** The files of a company's log. */
-export async function filesOf(company: string): Promise<string[]> {
+export async function listFiles(company: string): Promise<string[]> {
   const { objects } = await env.FILES.list({ prefix: `log/${company}/` });
   return objects.map(({ key }) => key);
 }

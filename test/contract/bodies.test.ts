@@ -8,7 +8,7 @@ import { readJson } from '../../src/http/json-body.ts';
 import type { Surface } from '../../src/http/surface.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { unknownMembers } from '../../src/kernel/members.ts';
-import { bodyWith, COSTLY, type Path, partsOf } from './costly.ts';
+import { COSTLY, listParts, makeBody, type Path } from './costly.ts';
 import type { JsonSchema } from './random/values.ts';
 
 /** Every route that takes JSON, with the schema of its body. */
@@ -30,7 +30,7 @@ const hasType = ({ type }: JsonSchema, wanted: string): boolean => [type].flat()
 const isBoundedPattern = (pattern: string): boolean => !/[*+]|,\}/.test(pattern.replaceAll(/\\.|\[[^\]]*\]/g, ''));
 
 it.each(BODIES)('%s bounds each list and each string of its body', (_route, _contract, _surface, schema, resolve) => {
-  const unbounded = [...partsOf(schema, resolve)].flatMap(([path, part]) => {
+  const unbounded = [...listParts(schema, resolve)].flatMap(([path, part]) => {
     const isList = hasType(part, 'array') && part.maxItems === undefined;
     const isText =
       hasType(part, 'string') &&
@@ -51,10 +51,10 @@ const MAX_ANSWER = 64 * 1024;
 /** The longest text that may be normalized whose marks were not made few before: see `limitMarks`. */
 const MAX_NORMALIZED = 10_000;
 
-const WRITTEN = COSTLY.map(([what, json]) => [what, json(BYTES)] as const);
+const WRITTEN_BODIES = COSTLY.map(([what, json]) => [what, json(BYTES)] as const);
 
 /** Reads a body as a request does. @returns how long the answer is that refuses it, and the longest text that was normalized */
-async function costOf(contract: Contract, surface: Surface, text: string) {
+async function measureCost(contract: Contract, surface: Surface, text: string) {
   let longest = 0;
   const { normalize } = String.prototype;
   String.prototype.normalize = function (this: string, form) {
@@ -88,11 +88,11 @@ async function costOf(contract: Contract, surface: Surface, text: string) {
 it.each(BODIES)(
   '%s refuses a body that is costly to validate with a short answer, and without normalizing long strings',
   async (_route, contract, surface, schema, resolve) => {
-    const places = new Map([...partsOf(schema, resolve)].map(([path]) => [path.join('.'), path]));
+    const places = new Map([...listParts(schema, resolve)].map(([path]) => [path.join('.'), path]));
     const costs: Record<string, unknown> = {};
     for (const [name, path] of places) {
-      for (const [what, json] of WRITTEN) {
-        const cost = await costOf(contract, surface, bodyWith(path, json));
+      for (const [what, json] of WRITTEN_BODIES) {
+        const cost = await measureCost(contract, surface, makeBody(path, json));
         if (cost.answer > MAX_ANSWER || cost.normalized > MAX_NORMALIZED) costs[`${what} in ${name}`] = cost;
       }
     }
@@ -100,25 +100,28 @@ it.each(BODIES)(
   },
 );
 
-const fail = (): never => {
+const failToRead = (): never => {
   throw new Error('an entry was read');
 };
-const UNREADABLE = new Proxy({}, { get: fail, has: fail, ownKeys: fail, getOwnPropertyDescriptor: fail });
+const UNREADABLE = new Proxy(
+  {},
+  { get: failToRead, has: failToRead, ownKeys: failToRead, getOwnPropertyDescriptor: failToRead },
+);
 
 /** A value in one place of a body. */
-const within = (path: Path, value: unknown): unknown =>
+const placeValue = (path: Path, value: unknown): unknown =>
   path.reduceRight((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), value);
 
 it.each(BODIES)(
   '%s reads no entry of a list that is too long',
   async (_route, { body: schema }, _surface, json, resolve) => {
     const lengths = new Map<string, [Path, number]>();
-    for (const [path, part] of partsOf(json, resolve)) {
+    for (const [path, part] of listParts(json, resolve)) {
       const [, known = 0] = lengths.get(path.join('.')) ?? [];
       if (hasType(part, 'array')) lengths.set(path.join('.'), [path, Math.max(known, part.maxItems ?? 0)]);
     }
     for (const [place, [path, length]] of lengths) {
-      const body = within(
+      const body = placeValue(
         path,
         Array.from({ length: length + 1 }, () => UNREADABLE),
       );

@@ -11,16 +11,16 @@ const SECRET =
   /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|device_code|user_code|client_secret|exchange_secret|idp_certificates)$/;
 
 /** How a secret is shown: one of a form that routes ask for, in that form. */
-function hidden(secret: string, name: string): string {
+function hideSecret(secret: string, name: string): string {
   if (name === 'password') return 'a-password-of-yours';
   if (name === 'user_code') return 'WDJB-MJHT';
   return /^[\d-]{6,}$/.test(secret) ? secret.replaceAll(/\d/g, '0') : '…';
 }
 
 /** What differs from run to run, and how it is shown instead. Ids keep which are the same. */
-const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [
-  [/(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/g, (index) => `65b9c0de0000${hex(index)}`],
-  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, (index) => `0194c0de-0000-7000-8000-${hex(index)}`],
+const REPLACEMENTS: readonly [RegExp, (index: number, text: string) => string][] = [
+  [/(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/g, (index) => `65b9c0de0000${toHexId(index)}`],
+  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, (index) => `0194c0de-0000-7000-8000-${toHexId(index)}`],
   [/(?<=sa_[a-z0-9-]+_[0-9a-f]{24}_)[a-z2-7]{20}/g, () => 'k3q7mpa2xw5dz4jt6rbn'],
   [/\bod_[\w-]{43}/g, () => 'od_2xw5dz4jt6rbnk3q7mpa2xw5dz4jt6rbnk3q7mpa2xw'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, () => '2026-01-31T12:00:00.000Z'],
@@ -43,12 +43,12 @@ const SHOWN_BYTES: Record<string, string> = {
 };
 const MAX_LIST_LENGTH = 3;
 
-const hex = (index: number): string => index.toString(16).padStart(12, '0');
+const toHexId = (index: number): string => index.toString(16).padStart(12, '0');
 
 /** Collects examples of routes; secrets are left out, what differs from run to run is shown as something fixed. */
 export class Examples {
   readonly #byRoute: Record<string, Example> = {};
-  readonly #known = SHOWN_AS.map(() => new Map<string, string>());
+  readonly #known = REPLACEMENTS.map(() => new Map<string, string>());
   /** How each is shown, also within other texts. */
   readonly #secrets = new Map<string, string>();
 
@@ -76,13 +76,13 @@ export class Examples {
 
   #text(text: string, name: string): string {
     if (SECRET.test(name) && text !== '') {
-      const shown = hidden(text, name);
+      const shown = hideSecret(text, name);
       this.#secrets.set(text, shown);
       return shown;
     }
     let shown = SHOWN_BYTES[name] ?? text;
     for (const [secret, as] of this.#secrets) shown = shown.replaceAll(secret, as);
-    SHOWN_AS.forEach(([pattern, as], kind) => {
+    REPLACEMENTS.forEach(([pattern, as], kind) => {
       const known = this.#known[kind] as Map<string, string>;
       shown = shown.replaceAll(pattern, (found) => {
         if (!known.has(found)) known.set(found, as(known.size + 1, found));

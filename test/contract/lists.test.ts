@@ -7,7 +7,7 @@ import { allow, aServiceAccountThat, must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { type Case, LISTS, LISTS_WITHOUT_DENIALS } from './lists.ts';
 
-const listsRecords = ({ method, returns }: Contract): boolean => {
+const isList = ({ method, returns }: Contract): boolean => {
   const shape = 'body' in returns ? (returns.body as ZodObject).shape : undefined;
   return method === 'get' && shape !== undefined && ('records' in shape || 'results' in shape);
 };
@@ -18,13 +18,13 @@ beforeAll(async () => {
 });
 
 /** Somebody who may do everything, but is denied an action on some resources. */
-async function somebodyDenied({ signed }: Case, denied: string, resource: string): Promise<Caller> {
+async function createDeniedUser({ signed }: Case, denied: string, resource: string): Promise<Caller> {
   if (!signed) return (await aUser(company, { can: ['*'], denied: [denied], deniedOn: [resource] })).as;
   const deny = { effect: 'Deny' as const, actions: [denied], resources: [resource] };
   return (await aServiceAccountThat(company, allow('*'), deny)).as;
 }
 
-async function listed(as: Caller, path: string, { signed }: Case): Promise<{ total?: number; ids: string[] }> {
+async function listRecords(as: Caller, path: string, { signed }: Case): Promise<{ total?: number; ids: string[] }> {
   const size = signed ? 'quantity' : 'per_page';
   const isPaged = !path.endsWith('/active');
   const { total, records, results } = await must(
@@ -36,7 +36,7 @@ async function listed(as: Caller, path: string, { signed }: Case): Promise<{ tot
 
 describe('a list', () => {
   it('has an entry in these tests that says how a Deny applies to it, on every route', () => {
-    const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract).filter(listsRecords));
+    const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract).filter(isList));
     const told = new Set(
       [...Object.keys(LISTS), ...Object.keys(LISTS_WITHOUT_DENIALS)].map((path) => path.split('?')[0]),
     );
@@ -51,9 +51,9 @@ describe('a list', () => {
     const { id, arn: resource, path = route } = await each.make(company);
     const patterns = [resource, `${resource.slice(0, -6)}*${resource.slice(-5)}`];
     for (const pattern of patterns) {
-      const as = await somebodyDenied(each, action, pattern);
-      const all = await listed(await everybodys(each), path, each);
-      const seen = await listed(as, path, each);
+      const as = await createDeniedUser(each, action, pattern);
+      const all = await listRecords(await listAllRecords(each), path, each);
+      const seen = await listRecords(as, path, each);
       expect(all.ids).toContain(id);
       expect(seen.ids).toEqual(all.ids.filter((one) => one !== id));
       if (all.total !== undefined) expect(seen.total).toBe(all.total - 1);
@@ -62,5 +62,5 @@ describe('a list', () => {
 });
 
 /** Somebody who sees everything there is now. */
-const everybodys = async ({ signed }: Case): Promise<Caller> =>
+const listAllRecords = async ({ signed }: Case): Promise<Caller> =>
   signed ? (await aServiceAccountThat(company, allow('*'))).as : company.as;

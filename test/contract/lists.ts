@@ -9,8 +9,8 @@ import {
   KNOWLEDGE_PATH,
   makeName,
 } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
-import { aSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
+import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
 import { addToGroups, createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
@@ -18,10 +18,10 @@ import { allow, aServiceAccountThat, bind, must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { createHeldQueue, makeFile, uploadFiles } from '../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { anEndpoint as anEndpointOfWebhooks } from '../webhooks/support.ts';
+import { createEndpoint as anEndpointOfWebhooks } from '../webhooks/support.ts';
 
 /** A record of a list, and what a Deny names to keep it from somebody. */
-export interface Made {
+export interface CreatedRecord {
   id: string;
   arn: string;
   /** Where it is listed. */
@@ -32,35 +32,35 @@ export interface Made {
 export interface Case {
   /** Each of these, denied on the record, keeps it from the list. */
   denied: string[];
-  make(company: Company): Promise<Made>;
+  make(company: Company): Promise<CreatedRecord>;
   /** On the organization API, in the place of the console. */
   signed?: true;
 }
 
-export const arn = (service: string, company: Company, type: string, id: string) =>
+export const makeArn = (service: string, company: Company, type: string, id: string) =>
   `arn:svc:${service}::${company.id}:${type}/${id}`;
-const record =
+const makeCase =
   (service: string, type: string, make: (company: Company) => Promise<string>): Case['make'] =>
   async (company) => {
     const id = await make(company);
-    return { id, arn: arn(service, company, type, id) };
+    return { id, arn: makeArn(service, company, type, id) };
   };
-const aSharable = async ({ as }: Company) => aDashboard(as, [await aVisualization(as, 'SELECT 1')]);
+const createShareable = async ({ as }: Company) => aDashboard(as, [await aVisualization(as, 'SELECT 1')]);
 /** Something about a dashboard, which is what is denied. */
-const about =
+const makeCaseAboutDashboard =
   (make: (company: Company, dashboard: { _id: string; layout?: unknown }) => Promise<{ id: string; path?: string }>) =>
-  async (company: Company): Promise<Made> => {
-    const dashboard = await aSharable(company);
-    return { ...(await make(company, dashboard)), arn: arn('dashboards', company, 'dashboard', dashboard._id) };
+  async (company: Company): Promise<CreatedRecord> => {
+    const dashboard = await createShareable(company);
+    return { ...(await make(company, dashboard)), arn: makeArn('dashboards', company, 'dashboard', dashboard._id) };
   };
-const aTableName = () => makeName('table').replace(' ', '_');
-const aPerson = async (company: Company) => (await aUser(company)).id;
-export const anEndpoint = async ({ as }: Company) => {
+const makeTableName = () => makeName('table').replace(' ', '_');
+const createPerson = async (company: Company) => (await aUser(company)).id;
+export const createEndpoint = async ({ as }: Company) => {
   const { _id } = await aVisualization(as, 'SELECT 1');
   const json = { name: 'Published', slug: `published-${_id}`, visualization_id: _id };
   return (await must(as.post(ENDPOINTS_PATH, { json })))._id as string;
 };
-const ofGroup = (make: Case['make']) => async (company: Company) => {
+const makeGroupCase = (make: Case['make']) => async (company: Company) => {
   const made = await make(company);
   const groupId = (await createConsoleGroup(company))._id;
   return { ...made, groupId };
@@ -69,7 +69,7 @@ const ofGroup = (make: Case['make']) => async (company: Company) => {
 const DENIED_USER = ['users:list', 'users:get'];
 
 /** A suggestion to create a concept. */
-export async function aSuggestion({ as }: Company): Promise<string> {
+export async function createSuggestion({ as }: Company): Promise<string> {
   const json = {
     format: 'data-console-knowledge/1',
     concepts: [{ name: makeName('Imported'), description: 'A term.' }],
@@ -80,7 +80,7 @@ export async function aSuggestion({ as }: Company): Promise<string> {
 }
 
 /** A suggestion to change a concept, and the job that made it. */
-export async function anEnrichment(company: Company) {
+export async function createEnrichment(company: Company) {
   const concept = await createConcept(company.as);
   const model = await createModel(makeProposal({ description: 'Better.' }));
   const suggestion = await must(
@@ -89,14 +89,14 @@ export async function anEnrichment(company: Company) {
   const json = { target_type: 'concept', target_ids: [concept] };
   const env = { ...model.env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
   const job = await must(company.as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env }));
-  return { arn: arn('concepts', company, 'concept', concept), suggestion: suggestion._id, job: job._id };
+  return { arn: makeArn('concepts', company, 'concept', concept), suggestion: suggestion._id, job: job._id };
 }
 
 /** A verified question about a metric, and the question as it was asked. */
-async function anAnswer(company: Company) {
+async function createAnswer(company: Company) {
   const { item, id, question } = await createQuestion(company.as);
   const asked = await must(company.as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question, execute: false } }));
-  return { arn: arn('semantic', company, 'item', item), verified: id, asked: asked.question_id };
+  return { arn: makeArn('semantic', company, 'item', item), verified: id, asked: asked.question_id };
 }
 
 /** Every list whose records may be denied one by one. */
@@ -104,7 +104,7 @@ export const LISTS: Record<string, Case> = {
   '/accounts': {
     signed: true,
     denied: ['accounts:ListAccounts', 'accounts:GetAccount'],
-    make: record('accounts', 'account', async (company) => {
+    make: makeCase('accounts', 'account', async (company) => {
       const { as } = await aServiceAccountThat(company, allow('*'));
       return (await must(as.post('/accounts', { json: { name: makeName('Account') } }))).id;
     }),
@@ -112,19 +112,19 @@ export const LISTS: Record<string, Case> = {
   '/service-accounts': {
     signed: true,
     denied: ['service-accounts:ListServiceAccounts', 'service-accounts:GetServiceAccount'],
-    make: record('service-accounts', 'service-account', async (company) => (await aServiceAccountThat(company)).id),
+    make: makeCase('service-accounts', 'service-account', async (company) => (await aServiceAccountThat(company)).id),
   },
   '/groups': {
     signed: true,
     denied: ['groups:ListGroups', 'groups:GetGroup'],
-    make: record('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
+    make: makeCase('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
   },
   '/groups/{id}/bindings': {
     signed: true,
     denied: ['users:GetUser'],
     make: async (company) => {
-      const { groupId, ...made } = await ofGroup(record('users', 'user', aPerson))(company);
-      await bind(company, groupId, await aPerson(company));
+      const { groupId, ...made } = await makeGroupCase(makeCase('users', 'user', createPerson))(company);
+      await bind(company, groupId, await createPerson(company));
       const path = `/groups/${groupId}/bindings`;
       const { as } = await aServiceAccountThat(company, allow('*'));
       const json = { principal_type: 'user', principal_id: made.id, account_id: company.accountId };
@@ -135,16 +135,16 @@ export const LISTS: Record<string, Case> = {
   '/users': {
     signed: true,
     denied: ['users:ListUsers', 'users:GetUser'],
-    make: record('users', 'user', aPerson),
+    make: makeCase('users', 'user', createPerson),
   },
-  '/v1/users': { denied: DENIED_USER, make: record('users', 'user', aPerson) },
+  '/v1/users': { denied: DENIED_USER, make: makeCase('users', 'user', createPerson) },
   '/v1/groups': {
     denied: ['groups:list', 'groups:get'],
-    make: record('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
+    make: makeCase('groups', 'group', async (company) => (await createConsoleGroup(company))._id),
   },
   '/v1/service-accounts': {
     denied: ['users:list_integration_users'],
-    make: record('users', 'user', async (company) => (await aServiceAccountThat(company)).id),
+    make: makeCase('users', 'user', async (company) => (await aServiceAccountThat(company)).id),
   },
   '/v1/service-accounts/{id}/keys': {
     denied: ['api_keys:list', 'api_keys:get'],
@@ -152,20 +152,20 @@ export const LISTS: Record<string, Case> = {
       const robot = await aServiceAccountThat(company);
       const path = `/v1/service-accounts/${robot.id}/keys`;
       const { _id } = await must(company.as.post(path));
-      return { id: _id, arn: arn('api_keys', company, 'api-key', _id), path };
+      return { id: _id, arn: makeArn('api_keys', company, 'api-key', _id), path };
     },
   },
   '/v1/groups/{id}/members': {
     denied: ['users:get'],
     make: async (company) => {
-      const { groupId, ...made } = await ofGroup(record('users', 'user', aPerson))(company);
-      for (const id of [await aPerson(company), made.id]) await addToGroups(company, id, groupId);
+      const { groupId, ...made } = await makeGroupCase(makeCase('users', 'user', createPerson))(company);
+      for (const id of [await createPerson(company), made.id]) await addToGroups(company, id, groupId);
       return { ...made, path: `/v1/groups/${groupId}/members` };
     },
   },
   '/v1/permissions': {
     denied: ['permissions:list', 'permissions:get'],
-    make: record('permissions', 'permission', (company) => createPermission(company)),
+    make: makeCase('permissions', 'permission', (company) => createPermission(company)),
   },
   '/v1/policies': {
     denied: ['policies:list', 'policies:get'],
@@ -179,31 +179,31 @@ export const LISTS: Record<string, Case> = {
   },
   '/v1/managed-tables': {
     denied: ['managed-tables:list'],
-    make: record('managed-tables', 'table', ({ as }) => aTable(as, aTableName(), [column('n', 'integer')])),
+    make: makeCase('managed-tables', 'table', ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')])),
   },
   '/v1/managed-tables/upload-jobs/active': {
     denied: ['managed-tables:list'],
     make: async (company) => {
-      const tableId = await aTable(company.as, aTableName(), [column('n', 'integer')]);
+      const tableId = await createTable(company.as, makeTableName(), [column('n', 'integer')]);
       const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createHeldQueue(), into: tableId });
-      return { id, arn: arn('managed-tables', company, 'table', tableId) };
+      return { id, arn: makeArn('managed-tables', company, 'table', tableId) };
     },
   },
   [VISUALIZATIONS_PATH]: {
     denied: ['visualizations:list', 'visualizations:get'],
-    make: record('visualizations', 'visualization', async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id),
+    make: makeCase('visualizations', 'visualization', async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id),
   },
   [DASHBOARDS_PATH]: {
     denied: ['dashboards:list', 'dashboards:get'],
-    make: record('dashboards', 'dashboard', async (company) => (await aSharable(company))._id),
+    make: makeCase('dashboards', 'dashboard', async (company) => (await createShareable(company))._id),
   },
   [ENDPOINTS_PATH]: {
     denied: ['viz_api_endpoints:list', 'viz_api_endpoints:get'],
-    make: record('viz_api_endpoints', 'endpoint', anEndpoint),
+    make: makeCase('viz_api_endpoints', 'endpoint', createEndpoint),
   },
   '/v1/webhook-endpoints': {
     denied: ['webhooks:list', 'webhooks:get'],
-    make: record(
+    make: makeCase(
       'webhooks',
       'webhook-endpoint',
       async (company) => (await anEndpointOfWebhooks(company, { url: 'http://127.0.0.1:9/hooks' }))._id,
@@ -211,75 +211,75 @@ export const LISTS: Record<string, Case> = {
   },
   [SCHEDULES_PATH]: {
     denied: ['dashboards:get', 'dashboards:schedule'],
-    make: about(async ({ as, owner }, dashboard) => ({
-      id: (await aSchedule(as, dashboard, { recipients: [{ user_id: owner.id }] }))._id,
+    make: makeCaseAboutDashboard(async ({ as, owner }, dashboard) => ({
+      id: (await createSchedule(as, dashboard, { recipients: [{ user_id: owner.id }] }))._id,
     })),
   },
   '/api/v1/dashboard-shares': {
     denied: ['dashboards:get', 'dashboards:share'],
-    make: about((company, { _id }) => aShare(company, _id)),
+    make: makeCaseAboutDashboard((company, { _id }) => aShare(company, _id)),
   },
   [CONTEXTS_PATH]: {
     denied: ['dashboards:get', 'dashboards:share'],
-    make: about((company, { _id }) => aContext(company, [dashboardGrant(_id)])),
+    make: makeCaseAboutDashboard((company, { _id }) => aContext(company, [dashboardGrant(_id)])),
   },
   [`${CONTEXTS_PATH}/{id}/members`]: {
     denied: ['users:get'],
     make: async (company) => {
-      const made = await record('users', 'user', aPerson)(company);
-      const context = await aContext(company, [dashboardGrant((await aSharable(company))._id)]);
-      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: await aPerson(company) });
+      const made = await makeCase('users', 'user', createPerson)(company);
+      const context = await aContext(company, [dashboardGrant((await createShareable(company))._id)]);
+      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: await createPerson(company) });
       const { id } = await aMember(company.as, context.id, { member_type: 'internal_user', member_id: made.id });
       return { ...made, id, path: `${CONTEXTS_PATH}/${context.id}/members` };
     },
   },
   [`${KNOWLEDGE_PATH}/concepts`]: {
     denied: ['concepts:list', 'concepts:get'],
-    make: record('concepts', 'concept', ({ as }) => createConcept(as)),
+    make: makeCase('concepts', 'concept', ({ as }) => createConcept(as)),
   },
   [`${KNOWLEDGE_PATH}/semantic`]: {
     denied: ['semantic:list'],
-    make: record('semantic', 'item', ({ as }) => createItem(as)),
+    make: makeCase('semantic', 'item', ({ as }) => createItem(as)),
   },
   [`${KNOWLEDGE_PATH}/ontology/nodes`]: {
     denied: ['ontology:list'],
-    make: record('ontology', 'node', ({ as }) => createNode(as)),
+    make: makeCase('ontology', 'node', ({ as }) => createNode(as)),
   },
   [`${KNOWLEDGE_PATH}/ontology/relations`]: {
     denied: ['ontology:list'],
-    make: record('ontology', 'relation', async ({ as }) =>
+    make: makeCase('ontology', 'relation', async ({ as }) =>
       createRelation(as, await createNode(as), 'has', await createNode(as)),
     ),
   },
   [`${KNOWLEDGE_PATH}/suggestions`]: {
     denied: ['knowledge_reviews:list'],
-    make: record('knowledge_reviews', 'suggestion', aSuggestion),
+    make: makeCase('knowledge_reviews', 'suggestion', createSuggestion),
   },
   [`${KNOWLEDGE_PATH}/suggestions?status=pending`]: {
     denied: ['concepts:get'],
     make: async (company) => {
-      const { suggestion: id, arn } = await anEnrichment(company);
+      const { suggestion: id, arn } = await createEnrichment(company);
       return { id, arn };
     },
   },
   [`${KNOWLEDGE_PATH}/jobs`]: {
     denied: ['concepts:get'],
     make: async (company) => {
-      const { job: id, arn } = await anEnrichment(company);
+      const { job: id, arn } = await createEnrichment(company);
       return { id, arn };
     },
   },
   [QUESTIONS]: {
     denied: ['semantic:list'],
     make: async (company) => {
-      const { verified: id, arn } = await anAnswer(company);
+      const { verified: id, arn } = await createAnswer(company);
       return { id, arn };
     },
   },
   [`${KNOWLEDGE_PATH}/questions`]: {
     denied: ['semantic:list'],
     make: async (company) => {
-      const { asked: id, arn } = await anAnswer(company);
+      const { asked: id, arn } = await createAnswer(company);
       return { id, arn };
     },
   },

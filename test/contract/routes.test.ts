@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { call } from '../support/api.ts';
 import { findMismatches, requireConformity } from '../support/conformity.ts';
-import { LINES, type Operation, operations, ROUTES, type Route, successesOf } from './routes.ts';
+import { LINES, listOperations, listSuccessStatuses, type Operation, ROUTES, type Route } from './routes.ts';
 
 const { body: description } = await call('GET', '/openapi.json');
-const described = operations(description);
-const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
+const describedOperations = listOperations(description);
+const makeRouteKey = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 
 const contracts = new Map(
   SURFACES.flatMap(({ surface, endpoints }) =>
@@ -40,7 +40,7 @@ const SECURITY: Record<string, unknown[]> = {
 };
 
 /** What the table's credential is in a description, where the contract does not add another way. */
-function securityOf(key: string, { credential }: Route): unknown[] | undefined {
+function readSecurity(key: string, { credential }: Route): unknown[] | undefined {
   const contract = contracts.get(key);
   if (contract?.credential === 'machine') return [{ signature: [] }, { bearer: [] }];
   // Takes the token of a sign-in under way, in the body, in place of a session.
@@ -53,31 +53,33 @@ function securityOf(key: string, { credential }: Route): unknown[] | undefined {
 }
 
 /** A route that nobody agreed on yet, as its declaration says it. */
-function lineOf({ method, path, operation }: (typeof described)[number]): string {
+function formatLine({ method, path, operation }: (typeof describedOperations)[number]): string {
   const { security, 'x-permission': permission = '-' } = operation;
   const open = path.includes('{token}') ? 'token in path' : 'none';
   const asks = (credential: string) => JSON.stringify(SECURITY[credential]) === JSON.stringify(security);
   const credential = security.length === 0 ? open : Object.keys(SECURITY).find(asks);
-  return ['beyond', method, path, credential, permission, successesOf(operation)[0]].join('\t');
+  return ['beyond', method, path, credential, permission, listSuccessStatuses(operation)[0]].join('\t');
 }
 
 describe('/openapi.json', () => {
   it('describes exactly the routes of the generated list, as `npm run contract` writes it', async () => {
-    const kept = ROUTES.flatMap((route, at) => (described.some((found) => keyOf(found) === keyOf(route)) ? at : []));
-    const known = ROUTES.map(keyOf);
+    const kept = ROUTES.flatMap((route, at) =>
+      describedOperations.some((found) => makeRouteKey(found) === makeRouteKey(route)) ? at : [],
+    );
+    const known = ROUTES.map(makeRouteKey);
     const isNew = (key: string) => !known.includes(key) && !isOfPages(key);
-    const added = described.filter((found) => isNew(keyOf(found))).map(lineOf);
+    const added = describedOperations.filter((found) => isNew(makeRouteKey(found))).map(formatLine);
     const [head] = LINES;
     const table = [head, ...kept.map((at) => LINES[at + 1]), ...added].join('\n');
     await expect(`${table}\n`).toMatchFileSnapshot('generated/routes.tsv');
   });
 
-  it.each(ROUTES.map((route) => [keyOf(route), route] as const))(
+  it.each(ROUTES.map((route) => [makeRouteKey(route), route] as const))(
     'has the credential, the permission and the success status of the contract: %s',
     (key, route) => {
-      const { operation } = described.find((found) => keyOf(found) === key) ?? {};
-      expect(operation?.security).toEqual(securityOf(key, route));
-      const answers = operation ? successesOf(operation) : [];
+      const { operation } = describedOperations.find((found) => makeRouteKey(found) === key) ?? {};
+      expect(operation?.security).toEqual(readSecurity(key, route));
+      const answers = operation ? listSuccessStatuses(operation) : [];
       expect(answers).toEqual(key === 'POST /mcp' ? [route.success, '202'] : [route.success]);
       expect(operation?.tags).toHaveLength(1);
       expectPermission(route, operation ?? {});
@@ -86,14 +88,16 @@ describe('/openapi.json', () => {
 });
 
 describe('the examples of /openapi.json', () => {
-  const json = described.filter(({ operation }) => contentOf(operation)?.['application/json']?.example !== undefined);
+  const json = describedOperations.filter(
+    ({ operation }) => listMediaTypes(operation)?.['application/json']?.example !== undefined,
+  );
 
   it('are given for every route that answers JSON', () => {
-    const without = described.filter(
-      (found) => contentOf(found.operation)?.['application/json'] && !json.includes(found),
+    const without = describedOperations.filter(
+      (found) => listMediaTypes(found.operation)?.['application/json'] && !json.includes(found),
     );
     // A file, where a person's way through an identity provider begins, and the description itself.
-    expect(without.map(keyOf)).toEqual([
+    expect(without.map(makeRouteKey)).toEqual([
       'GET /data/results/{token}',
       'GET /openapi.json',
       'GET /v1/auth/sso/{company_slug}/start',
@@ -101,19 +105,19 @@ describe('the examples of /openapi.json', () => {
     ]);
   });
 
-  it.each(json.map((found) => [keyOf(found), found] as const))('have the declared shape: %s', (_key, found) => {
-    const [status = ''] = successesOf(found.operation);
-    const body = contentOf(found.operation)?.['application/json']?.example;
+  it.each(json.map((found) => [makeRouteKey(found), found] as const))('have the declared shape: %s', (_key, found) => {
+    const [status = ''] = listSuccessStatuses(found.operation);
+    const body = listMediaTypes(found.operation)?.['application/json']?.example;
     const headers = new Headers({ 'content-type': 'application/json' });
     requireConformity(found.method, found.path, { status: Number(status), headers, body });
   });
 
-  const sent = described.flatMap((found) => {
+  const sent = describedOperations.flatMap((found) => {
     const { parameters = [], requestBody } = found.operation;
     const { schema, example } = requestBody?.content['application/json'] ?? {};
     return [...parameters, ...(schema ? [{ name: 'body', schema, example }] : [])]
       .filter((part) => part.example !== undefined)
-      .map((part) => [`${part.name} of ${keyOf(found)}`, part] as const);
+      .map((part) => [`${part.name} of ${makeRouteKey(found)}`, part] as const);
   });
 
   it('include parts of requests', () => expect(sent.length).toBeGreaterThan(200));
@@ -124,7 +128,7 @@ describe('the examples of /openapi.json', () => {
 });
 
 /** Media types of an operation's success. */
-const contentOf = (operation: Operation) => operation.responses[successesOf(operation)[0] ?? '']?.content;
+const listMediaTypes = (operation: Operation) => operation.responses[listSuccessStatuses(operation)[0] ?? '']?.content;
 
 /** Where the table names actions, exactly these; where it says it in words, the description says something as well. */
 function expectPermission(

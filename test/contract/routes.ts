@@ -31,14 +31,14 @@ export interface Operation {
 }
 
 /** The operations of an OpenAPI document, one by one. */
-export function operations(document: { paths: Record<string, Record<string, Operation>> }) {
+export function listOperations(document: { paths: Record<string, Record<string, Operation>> }) {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 }
 
 /** The statuses of success. A change of access that is only asked for is answered 200, whatever the change itself is. */
-export function successesOf({ parameters = [], responses }: Operation): string[] {
+export function listSuccessStatuses({ parameters = [], responses }: Operation): string[] {
   const all = Object.keys(responses).filter((status) => !/^[45]|304|default/.test(status));
   const isTried = all.length > 1 && parameters.some(({ name }) => name === 'dry_run');
   return isTried ? all.filter((status) => status !== '200') : all;

@@ -1,10 +1,10 @@
 import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
+import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch } from '../directory/support.ts';
 import { createQuestion } from '../knowledge/questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
 import { createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
@@ -13,7 +13,7 @@ import { allow, aUser, deny, must, signed } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, someSales } from '../visualizations/support.ts';
-import { anEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
+import { createEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
 type Json = Record<string, unknown>;
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
   dashboardId = (await aSalesDashboard(company)).dashboard._id;
 });
 
-const console = (path: string, table: string, change: Json, rival: Json): Case => ({
+const makeConsoleCase = (path: string, table: string, change: Json, rival: Json): Case => ({
   as: company.as,
   path,
   change,
@@ -49,11 +49,11 @@ const console = (path: string, table: string, change: Json, rival: Json): Case =
   read: path,
   before: { table },
 });
-const organization = (path: string, table: string, change: Json, rival: Json): Case => ({
-  ...console(path, table, change, rival),
+const makeOrganizationCase = (path: string, table: string, change: Json, rival: Json): Case => ({
+  ...makeConsoleCase(path, table, change, rival),
   as: signed(company.apiKey),
 });
-const idOf = async (made: Promise<ApiResponse>): Promise<string> => {
+const readCreatedId = async (made: Promise<ApiResponse>): Promise<string> => {
   const { id, _id } = await must(made);
   return id ?? _id;
 };
@@ -64,72 +64,78 @@ const KNOWLEDGE_CHANGES = [{ description: 'Changed.' }, { name: 'The rival' }] a
 
 /** Every route that changes a record: how to make one, and two changes of it. */
 const CASES: Record<string, () => Promise<Case>> = {
-  'PUT /scim/v2/Users/{id}': () => ofDirectory('Users', false),
-  'PATCH /scim/v2/Users/{id}': () => ofDirectory('Users', true),
-  'PUT /scim/v2/Groups/{id}': () => ofDirectory('Groups', false),
-  'PATCH /scim/v2/Groups/{id}': () => ofDirectory('Groups', true),
+  'PUT /scim/v2/Users/{id}': () => makeDirectoryCase('Users', false),
+  'PATCH /scim/v2/Users/{id}': () => makeDirectoryCase('Users', true),
+  'PUT /scim/v2/Groups/{id}': () => makeDirectoryCase('Groups', false),
+  'PATCH /scim/v2/Groups/{id}': () => makeDirectoryCase('Groups', true),
   'PATCH /accounts/{id}': async () => {
-    const id = await idOf(signed(company.apiKey).post('/accounts', { json: { name: 'An account' } }));
-    return organization(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA);
+    const id = await readCreatedId(signed(company.apiKey).post('/accounts', { json: { name: 'An account' } }));
+    return makeOrganizationCase(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA);
   },
   'PATCH /admin/organizations/{id}': async () => {
     const { id } = await aCompany();
     const as = createCaller(bindings.PLATFORM_ADMIN_TOKEN as string);
-    const one = organization(`/admin/organizations/${id}`, 'companies', { name: 'Changed' }, { status: 'suspended' });
+    const one = makeOrganizationCase(
+      `/admin/organizations/${id}`,
+      'companies',
+      { name: 'Changed' },
+      { status: 'suspended' },
+    );
     return { ...one, as };
   },
   'PATCH /service-accounts/{id}': async () => {
     const json = { name: 'A service account', account_id: company.accountId };
-    const id = await idOf(signed(company.apiKey).post('/service-accounts', { json }));
-    return organization(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+    const id = await readCreatedId(signed(company.apiKey).post('/service-accounts', { json }));
+    return makeOrganizationCase(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
   },
   'PUT /v1/service-accounts/{id}': async () => {
-    const id = await idOf(company.as.post('/v1/service-accounts', { json: { name: 'A machine' } }));
-    return console(`/v1/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+    const id = await readCreatedId(company.as.post('/v1/service-accounts', { json: { name: 'A machine' } }));
+    return makeConsoleCase(`/v1/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
   },
   'PATCH /users/{id}': async () => {
     const { id } = await aUser(company);
-    return organization(`/users/${id}`, 'users', { is_active: false }, METADATA);
+    return makeOrganizationCase(`/users/${id}`, 'users', { is_active: false }, METADATA);
   },
   'PATCH /groups/{id}': async () => {
-    const id = await idOf(signed(company.apiKey).post('/groups', { json: { name: 'A group' } }));
-    return organization(`/groups/${id}`, 'groups', ...TEXTS);
+    const id = await readCreatedId(signed(company.apiKey).post('/groups', { json: { name: 'A group' } }));
+    return makeOrganizationCase(`/groups/${id}`, 'groups', ...TEXTS);
   },
   'PUT /v1/users/{id}': async () => {
     const { id } = await aUser(company);
     return {
-      ...console(`/v1/users/${id}`, 'users', { name: 'Changed' }, { team_ids: ['by-the-rival'] }),
+      ...makeConsoleCase(`/v1/users/${id}`, 'users', { name: 'Changed' }, { team_ids: ['by-the-rival'] }),
       record: ({ teams, ...rest }) => ({ ...rest, team_ids: teams }),
     };
   },
   'PUT /v1/groups/{id}': async () => {
     const { _id } = await createConsoleGroup(company);
-    return console(`/v1/groups/${_id}`, 'groups', { name: 'Changed group' }, TEXTS[1]);
+    return makeConsoleCase(`/v1/groups/${_id}`, 'groups', { name: 'Changed group' }, TEXTS[1]);
   },
   'PUT /v1/permissions/{id}': async () => {
     const path = `/v1/permissions/${await createPermission(company)}`;
-    return console(path, 'permissions', { name: 'Changed' }, { actions: ['read', 'create'] });
+    return makeConsoleCase(path, 'permissions', { name: 'Changed' }, { actions: ['read', 'create'] });
   },
   'PUT /v1/policies/{id}': async () => {
-    const id = await idOf(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
+    const id = await readCreatedId(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
     const { document } = makePolicyInput([allow('users:get'), deny('groups:delete')]);
-    return console(`/v1/policies/${id}`, 'policies', { description: 'Changed.' }, { document });
+    return makeConsoleCase(`/v1/policies/${id}`, 'policies', { description: 'Changed.' }, { document });
   },
   'PUT /v1/company/settings': async () =>
-    console('/v1/company/settings', 'companies', { require_2fa: true }, { locale: 'pt-BR' }),
-  'PUT /v1/company/branding': async () => console('/v1/company/branding', 'companies', { radius: 3 }, { font: 'mono' }),
+    makeConsoleCase('/v1/company/settings', 'companies', { require_2fa: true }, { locale: 'pt-BR' }),
+  'PUT /v1/company/branding': async () =>
+    makeConsoleCase('/v1/company/branding', 'companies', { radius: 3 }, { font: 'mono' }),
   'PUT /v1/visualizations/{id}': async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1');
-    return console(`/v1/visualizations/${_id}`, 'visualizations', ...TEXTS);
+    return makeConsoleCase(`/v1/visualizations/${_id}`, 'visualizations', ...TEXTS);
   },
   'PUT /v1/dashboards/{id}': async () => {
-    const id = await idOf(company.as.post('/v1/dashboards', { json: { name: 'A dashboard', layout: [] } }));
-    return console(`/v1/dashboards/${id}`, 'dashboards', ...TEXTS);
+    const id = await readCreatedId(company.as.post('/v1/dashboards', { json: { name: 'A dashboard', layout: [] } }));
+    return makeConsoleCase(`/v1/dashboards/${id}`, 'dashboards', ...TEXTS);
   },
   'PUT /api/v1/dashboard-shares/{shareId}': async () => {
     const { id } = await aShare(company, dashboardId, { name: 'A share' });
     return {
-      ...console(
+      ...makeConsoleCase(
         `/api/v1/dashboard-shares/${id}`,
         'dashboard_shares',
         { name: 'Changed', embed_options: { hide_header: true } },
@@ -140,33 +146,33 @@ const CASES: Record<string, () => Promise<Case>> = {
     };
   },
   'PUT /api/v1/share-contexts/{id}': async () => {
-    const id = await idOf(company.as.post('/api/v1/share-contexts', { json: { name: 'A context' } }));
-    return console(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXTS);
+    const id = await readCreatedId(company.as.post('/api/v1/share-contexts', { json: { name: 'A context' } }));
+    return makeConsoleCase(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXTS);
   },
   [`PATCH ${KNOWLEDGE_PATH}/concepts/{id}`]: async () => {
     const id = await createConcept(company.as);
-    return console(`${KNOWLEDGE_PATH}/concepts/${id}`, 'knowledge_resources', ...KNOWLEDGE_CHANGES);
+    return makeConsoleCase(`${KNOWLEDGE_PATH}/concepts/${id}`, 'knowledge_resources', ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/semantic/{id}`]: async () => {
     const id = await createItem(company.as);
-    return ofList('semantic', id, ...KNOWLEDGE_CHANGES);
+    return readFromList('semantic', id, ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`]: async () => {
     const id = await createNode(company.as);
-    return ofList('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
+    return readFromList('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`]: async () => {
     const [subject, object] = [await createNode(company.as), await createNode(company.as)];
     const id = await createRelation(company.as, subject, 'part_of', object);
-    return ofList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
+    return readFromList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
   },
   [`PATCH ${KNOWLEDGE_PATH}/verified-questions/{id}`]: async () => {
     const { id, query } = await createQuestion(company.as);
     const [change, rival] = [{ question: 'Changed?' }, { query: { ...query, limit: 5 } }];
-    return console(`${KNOWLEDGE_PATH}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
+    return makeConsoleCase(`${KNOWLEDGE_PATH}/verified-questions/${id}`, 'knowledge_verified_questions', change, rival);
   },
   'PUT /v1/managed-tables/{id}': async () => {
-    const id = await aTable(company.as, 'raced', [column('a')]);
+    const id = await createTable(company.as, 'raced', [column('a')]);
     const path = `/v1/managed-tables/${id}`;
     const columns = [column('a'), column('b', 'integer')];
     const change = { display_name: 'raced_and_named' };
@@ -175,12 +181,12 @@ const CASES: Record<string, () => Promise<Case>> = {
   'PUT /v1/schedules/{id}': async () => {
     const recipients = [{ user_id: company.owner.id }];
     const json = { name: 'Daily', target_type: 'dashboard', target_id: dashboardId, cron: '0 8 * * *', recipients };
-    const id = await idOf(company.as.post('/v1/schedules', { json }));
-    return console(`/v1/schedules/${id}`, 'schedules', { name: 'Changed' }, { cron: '0 9 * * *' });
+    const id = await readCreatedId(company.as.post('/v1/schedules', { json }));
+    return makeConsoleCase(`/v1/schedules/${id}`, 'schedules', { name: 'Changed' }, { cron: '0 9 * * *' });
   },
   'PUT /v1/webhook-endpoints/{id}': async () => {
-    const { _id: id } = await anEndpoint(company, { url: 'http://127.0.0.1:9/hooks' });
-    return console(
+    const { _id: id } = await createEndpoint(company, { url: 'http://127.0.0.1:9/hooks' });
+    return makeConsoleCase(
       `${WEBHOOKS}/${id}`,
       'webhook_endpoints',
       { description: 'Changed' },
@@ -188,7 +194,7 @@ const CASES: Record<string, () => Promise<Case>> = {
     );
   },
   'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
-    const id = await aTable(company.as, 'raced_rows', [column('a'), column('b')]);
+    const id = await createTable(company.as, 'raced_rows', [column('a'), column('b')]);
     const path = `/v1/managed-tables/${id}/data`;
     await must(company.as.post(path, { json: { rows: [{ a: 'one', b: 'two' }] } }));
     const { records } = await must(company.as.get(path));
@@ -205,22 +211,22 @@ const CASES: Record<string, () => Promise<Case>> = {
 };
 
 /** A record that a directory keeps. */
-async function ofDirectory(kind: 'Users' | 'Groups', isPatch: boolean): Promise<Case> {
-  const as = await aDirectory(company);
-  const { id, userName } = await (kind === 'Users' ? aDirectoryUser(as) : aDirectoryGroup(as));
+async function makeDirectoryCase(kind: 'Users' | 'Groups', isPatch: boolean): Promise<Case> {
+  const as = await createDirectory(company);
+  const { id, userName } = await (kind === 'Users' ? createDirectoryUser(as) : createDirectoryGroup(as));
   const displayName = `Changed ${id}`;
   const needed: Json = isPatch ? {} : kind === 'Users' ? { userName } : {};
   const rival: Json = { ...needed, externalId: `rival-${id}`, ...(!isPatch && kind === 'Groups' && { displayName }) };
   return {
-    ...console(`/scim/v2/${kind}/${id}`, kind.toLowerCase(), { ...needed, displayName }, rival),
+    ...makeConsoleCase(`/scim/v2/${kind}/${id}`, kind.toLowerCase(), { ...needed, displayName }, rival),
     as,
-    ...(isPatch && { sent: (value) => patch({ op: 'replace', value }).json }),
+    ...(isPatch && { sent: (value) => makePatch({ op: 'replace', value }).json }),
   };
 }
 
 /** A resource of the knowledge, as its list answers it. */
-const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
-  ...console(`${KNOWLEDGE_PATH}/${kind}/${id}`, 'knowledge_resources', change, rival),
+const readFromList = (kind: string, id: string, change: Json, rival: Json): Case => ({
+  ...makeConsoleCase(`${KNOWLEDGE_PATH}/${kind}/${id}`, 'knowledge_resources', change, rival),
   read: `${KNOWLEDGE_PATH}/${kind}?per_page=100`,
   record: ({ records }) => records.find((item: Json) => item._id === id),
 });
@@ -246,7 +252,7 @@ const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)
   .filter(({ contract: { method } }) => method === 'put' || method === 'patch')
   .map(({ contract: { method, path } }) => `${method.toUpperCase()} ${path}`);
 
-const send = (
+const sendChange = (
   { as, path, sent }: Case,
   route: string,
   change: Json,
@@ -268,16 +274,16 @@ function expectKept(record: Json, ...changes: [ApiResponse, Json][]): void {
 async function raceInControlDb(one: Case, route: string, table: string): Promise<[ApiResponse, ApiResponse]> {
   let rival: ApiResponse | undefined;
   const { env, hasRun } = createRivalEnv(new RegExp(`^update "${table}"`, 'i'), async () => {
-    rival = await send(one, route, one.rival);
+    rival = await sendChange(one, route, one.rival);
   });
-  const changed = await send(one, route, one.change, env);
+  const changed = await sendChange(one, route, one.change, env);
   expect(hasRun()).toBe(true);
   return [changed, rival as ApiResponse];
 }
 
 async function raceInPostgres(one: Case, route: string, statement: RegExp): Promise<[ApiResponse, ApiResponse]> {
-  const { outcome } = await rivalBeforeStatement(company.id, statement, () => send(one, route, one.rival));
-  const changed = await send(one, route, one.change);
+  const { outcome } = await rivalBeforeStatement(company.id, statement, () => sendChange(one, route, one.rival));
+  const changed = await sendChange(one, route, one.change);
   return [changed, await outcome];
 }
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { unknownMembers } from '../../src/kernel/members.ts';
 import { listOwnFilePrefixes, SHARED_FILE_PREFIXES } from '../../src/modules/organizations/end/stores.ts';
-import { expectNothingLeft, keysOfFiles } from '../organizations/looking.ts';
+import { expectNothingLeft, listFileKeys } from '../organizations/looking.ts';
 import { type ApiResponse, BASE_URL, type Caller, call, createCaller, type RequestOptions } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { aServiceAccount, signed, withSecret } from '../support/signed.ts';
@@ -45,7 +45,7 @@ export interface Step {
   unshown?: true;
 }
 
-const SUGGESTIONS = 'POST /api/v1/domain-knowledge/suggestions';
+const SUGGESTIONS_ROUTE = 'POST /api/v1/domain-knowledge/suggestions';
 
 /** Routes that make what no GET of its own shows. */
 const SHOWN_NOWHERE = [
@@ -61,10 +61,10 @@ const SHOWN_NOWHERE = [
   'POST /api/v1/embed/visualizations/{id}',
   'POST /api/v1/embed/signing-keys',
   ...['concepts', 'semantic', 'ontology/nodes', 'ontology/relations'].map(
-    (kind) => `${SUGGESTIONS}/${kind}/{id}/generate`,
+    (kind) => `${SUGGESTIONS_ROUTE}/${kind}/{id}/generate`,
   ),
-  `${SUGGESTIONS}/concepts/{id}/promote-semantic`,
-  `${SUGGESTIONS}/concepts/{id}/promote-ontology`,
+  `${SUGGESTIONS_ROUTE}/concepts/{id}/promote-semantic`,
+  `${SUGGESTIONS_ROUTE}/concepts/{id}/promote-ontology`,
 ];
 
 /**
@@ -73,7 +73,12 @@ const SHOWN_NOWHERE = [
  * company (404). Every answer is held against the description (see `test/support/conformity.ts`); what was sent and
  * answered becomes the surface's examples.
  */
-export function walk(titles: readonly string[], file: string, prepare: () => Promise<Partial<World>>, steps: Step[]) {
+export function walkRoutes(
+  titles: readonly string[],
+  file: string,
+  prepare: () => Promise<Partial<World>>,
+  steps: Step[],
+) {
   let world: World;
   let weak: Record<string, Caller>;
   const shownNowhere = new Set<string>();
@@ -81,7 +86,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
   let keysBefore: Set<string>;
 
   beforeAll(async () => {
-    keysBefore = new Set(await keysOfFiles());
+    keysBefore = new Set(await listFileKeys());
     const prepared = await prepare();
     const company = prepared.company ?? (await aCompany({ slug: 'acme' }));
     const stranger = prepared.stranger ?? (await aCompany({ slug: 'stranger' }));
@@ -94,16 +99,16 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     '%s refuses callers without permission, and answers those with it',
     async (_name, step) => {
       await step.before?.(world);
-      const { method, route, path } = addressOf(step, world);
+      const { method, route, path } = makeAddress(step, world);
       const credential = route?.credential ?? 'none';
-      const sending = sendingOf(step, world);
+      const sending = makeRequest(step, world);
       const mistyped = withUnknownMember(step.route, sending);
       // Who may not is told so before what is wrong with the body.
       const send = (caller: Caller | undefined) => sendAs(caller, method, path, mistyped ?? sending);
 
       if (!['none', 'bearer?'].includes(credential)) {
         const forged = credential === 'token in path' ? path.replace(world.kept.token ?? '', 'forged') : path;
-        expectRefusal(await sendAs(undefined, method, forged, sendingOf(step, world)), 401, step.route);
+        expectRefusal(await sendAs(undefined, method, forged, makeRequest(step, world)), 401, step.route);
       }
       if (route && route.permission !== '-' && weak[credential]) {
         expectRefusal(await send(weak[credential]), 403, step.route);
@@ -124,7 +129,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
         expectRefusal(answer, step.stranger ?? 404, step.route);
       }
 
-      const caller = callerOf(step, world, credential);
+      const caller = chooseCaller(step, world, credential);
       if (mistyped) expectUnknownMember(await sendAs(caller, method, path, mistyped), step.route);
       const answer = await sendAs(caller, method, path, sending);
       expect([answer.status, answer.body]).toEqual([Number(route?.success ?? 200), answer.body]);
@@ -170,7 +175,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
         ...listOwnFilePrefixes(world.stranger.id),
         ...SHARED_FILE_PREFIXES,
       ];
-      const strays = (await keysOfFiles()).filter(
+      const strays = (await listFileKeys()).filter(
         (key) => !keysBefore.has(key) && !known.some((place) => key.startsWith(place)),
       );
       expect(strays.map((key) => `${key}: name its place in src/modules/organizations/end/stores.ts`)).toEqual([]);
@@ -179,17 +184,17 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
   });
 }
 
-const endpointOf = (route: string) =>
+const findEndpoint = (route: string) =>
   SURFACES.flatMap(({ endpoints }) => endpoints).find(
     ({ contract: { method, path } }) => `${method.toUpperCase()} ${path}` === route,
   );
 
-const UNKNOWN = 'descripton';
+const UNKNOWN_MEMBER = 'descripton';
 
 /** The same request with a member that nobody knows; undefined where the body may have any, or there is none. */
 function withUnknownMember(route: string, { json, ...rest }: RequestOptions): RequestOptions | undefined {
-  const schema = endpointOf(route)?.contract.body;
-  const mistyped = { ...Object(json), [UNKNOWN]: 'a typing error' };
+  const schema = findEndpoint(route)?.contract.body;
+  const mistyped = { ...Object(json), [UNKNOWN_MEMBER]: 'a typing error' };
   const isClosed = json !== undefined && schema && !unknownMembers(schema, mistyped).next().done;
   return isClosed ? { ...rest, json: mistyped } : undefined;
 }
@@ -198,7 +203,7 @@ function withUnknownMember(route: string, { json, ...rest }: RequestOptions): Re
 const isReplacement = (route: string): boolean =>
   /^(PUT|PATCH) /.test(route) &&
   !route.startsWith('PATCH /scim/') &&
-  endpointOf(route.replace(/^\w+/, 'GET')) !== undefined;
+  findEndpoint(route.replace(/^\w+/, 'GET')) !== undefined;
 
 /** Each surface words it in its own way; the field stands in all of them. */
 const expectUnknownMember = ({ status, body }: ApiResponse, route: string): void =>
@@ -206,9 +211,9 @@ const expectUnknownMember = ({ status, body }: ApiResponse, route: string): void
     route,
     status,
     (body.details ?? body.error?.details)?.map(({ field, reason }: never) => [field, reason]),
-  ]).toEqual([route, 422, [[UNKNOWN, 'unknown']]]);
+  ]).toEqual([route, 422, [[UNKNOWN_MEMBER, 'unknown']]]);
 
-function addressOf({ route: name, params = {}, query }: Step, { kept }: World) {
+function makeAddress({ route: name, params = {}, query }: Step, { kept }: World) {
   const [method = '', template = ''] = name.split(' ');
   const known = (key: string): string => {
     const value = kept[key];
@@ -221,7 +226,7 @@ function addressOf({ route: name, params = {}, query }: Step, { kept }: World) {
   return { method, route, path: filled + asked };
 }
 
-function sendingOf(step: Step, world: World): RequestOptions {
+function makeRequest(step: Step, world: World): RequestOptions {
   return {
     ...(step.json && { json: step.json(world.kept, world) }),
     ...(step.headers && { headers: step.headers }),
@@ -230,7 +235,7 @@ function sendingOf(step: Step, world: World): RequestOptions {
   };
 }
 
-function callerOf({ as }: Step, world: World, credential: string): Caller | undefined {
+function chooseCaller({ as }: Step, world: World, credential: string): Caller | undefined {
   if (as) return as(world);
   if (credential === 'operator') return createCaller(env.PLATFORM_ADMIN_TOKEN);
   if (credential === 'signature') return signed(world.company.apiKey);

@@ -8,13 +8,13 @@ import {
   KNOWLEDGE_PATH,
   makeName,
 } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { createConsoleGroup, createPermission, makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { type AccessPath, type AccessTarget, resourceArnOf } from './ways/way.ts';
+import { type AccessPath, type AccessTarget, makeResourceArn } from './ways/way.ts';
 
 /** A write, made by somebody who may write but not get. */
 interface Write {
@@ -25,7 +25,7 @@ interface Write {
   answer?: AccessPath;
 }
 
-const creates = (can: Action, path: string, json: (company: Company) => object | Promise<object>): Write => ({
+const makeCreation = (can: Action, path: string, json: (company: Company) => object | Promise<object>): Write => ({
   can,
   make: async (company) => {
     const body = await json(company);
@@ -46,10 +46,10 @@ interface Change {
   json: Record<string, unknown>;
 }
 
-function changes({ thing, can, gets, method, path, signed, made, json }: Change): Write {
+function makeChange({ thing, can, gets, method, path, signed, made, json }: Change): Write {
   const reach = async (company: Company): Promise<AccessTarget> => {
     const found = await made(company);
-    const { id, arn } = typeof found === 'string' ? { id: found, arn: resourceArnOf(company, thing, found) } : found;
+    const { id, arn } = typeof found === 'string' ? { id: found, arn: makeResourceArn(company, thing, found) } : found;
     return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
   };
   const signs = signed && { signed };
@@ -69,13 +69,13 @@ function changes({ thing, can, gets, method, path, signed, made, json }: Change)
 }
 
 const newResourceFields = (what: string) => () => ({ name: makeName(what), description: 'Text.' });
-const tableName = () => makeName('written').replace(' ', '_');
-const aGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
+const makeTableName = () => makeName('written').replace(' ', '_');
+const createGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
 const changed = { description: 'Changed by a test.' };
 
 export const WRITES: Record<string, Write> = {
-  'POST dashboards': creates('dashboards:create', DASHBOARDS_PATH, newResourceFields('Dashboard')),
-  'PUT dashboards': changes({
+  'POST dashboards': makeCreation('dashboards:create', DASHBOARDS_PATH, newResourceFields('Dashboard')),
+  'PUT dashboards': makeChange({
     thing: 'dashboard',
     can: 'dashboards:update',
     gets: 'dashboards:get',
@@ -84,12 +84,12 @@ export const WRITES: Record<string, Write> = {
     made: async ({ as }) => (await aDashboard(as, [await aVisualization(as, 'SELECT 1')]))._id,
     json: changed,
   }),
-  'POST visualizations': creates('visualizations:create', VISUALIZATIONS_PATH, () => ({
+  'POST visualizations': makeCreation('visualizations:create', VISUALIZATIONS_PATH, () => ({
     name: makeName('Visualization'),
     sql: 'SELECT 1',
     chart: { type: 'table' },
   })),
-  'PUT visualizations': changes({
+  'PUT visualizations': makeChange({
     thing: 'visualization',
     can: 'visualizations:update',
     gets: 'visualizations:get',
@@ -98,7 +98,7 @@ export const WRITES: Record<string, Write> = {
     made: async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id,
     json: changed,
   }),
-  'PUT endpoints': changes({
+  'PUT endpoints': makeChange({
     thing: 'endpoint',
     can: 'viz_api_endpoints:update',
     gets: 'viz_api_endpoints:get',
@@ -111,20 +111,20 @@ export const WRITES: Record<string, Write> = {
     },
     json: changed,
   }),
-  'POST tables': creates('managed-tables:create', '/v1/managed-tables', () => ({
-    display_name: tableName(),
+  'POST tables': makeCreation('managed-tables:create', '/v1/managed-tables', () => ({
+    display_name: makeTableName(),
     columns: [column('n', 'integer')],
   })),
-  'PUT tables': changes({
+  'PUT tables': makeChange({
     thing: 'table',
     can: 'managed-tables:update',
     gets: 'managed-tables:list',
     method: 'put',
     path: '/v1/managed-tables/{id}',
-    made: ({ as }) => aTable(as, tableName(), [column('n', 'integer')]),
+    made: ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')]),
     json: { columns: [column('n', 'integer'), column('m', 'integer')] },
   }),
-  'PUT users': changes({
+  'PUT users': makeChange({
     thing: 'user',
     can: 'users:update',
     gets: 'users:get',
@@ -133,18 +133,22 @@ export const WRITES: Record<string, Write> = {
     made: async (company) => (await aUser(company)).id,
     json: { name: 'Changed' },
   }),
-  'POST groups': creates('groups:create', '/v1/groups', () => makeGroupInput()),
-  'PUT groups': changes({
+  'POST groups': makeCreation('groups:create', '/v1/groups', () => makeGroupInput()),
+  'PUT groups': makeChange({
     thing: 'group',
     can: 'groups:update',
     gets: 'groups:get',
     method: 'put',
     path: '/v1/groups/{id}',
-    made: aGroup,
+    made: createGroup,
     json: changed,
   }),
-  'POST service accounts': creates('users:create_integration_user', '/v1/service-accounts', newResourceFields('Robot')),
-  'PUT service accounts': changes({
+  'POST service accounts': makeCreation(
+    'users:create_integration_user',
+    '/v1/service-accounts',
+    newResourceFields('Robot'),
+  ),
+  'PUT service accounts': makeChange({
     thing: 'service account on the console',
     can: 'users:create_integration_user',
     gets: 'users:list_integration_users',
@@ -153,7 +157,7 @@ export const WRITES: Record<string, Write> = {
     made: async ({ as }) => (await must(as.post('/v1/service-accounts', { json: newResourceFields('Robot')() })))._id,
     json: changed,
   }),
-  'PUT permissions': changes({
+  'PUT permissions': makeChange({
     thing: 'permission',
     can: 'permissions:update',
     gets: 'permissions:get',
@@ -162,7 +166,7 @@ export const WRITES: Record<string, Write> = {
     made: (company) => createPermission(company, { actions: ['read'] }),
     json: changed,
   }),
-  'PUT policies': changes({
+  'PUT policies': makeChange({
     thing: 'policy',
     can: 'policies:update',
     gets: 'policies:get',
@@ -175,15 +179,15 @@ export const WRITES: Record<string, Write> = {
     },
     json: changed,
   }),
-  'POST an invitation': creates('users:invite', '/v1/users/invite', () => ({
+  'POST an invitation': makeCreation('users:invite', '/v1/users/invite', () => ({
     email: `${makeName('invited').replace(' ', '-')}@written.test`,
     group_ids: [],
   })),
-  'POST concepts': creates('concepts:create', `${KNOWLEDGE_PATH}/concepts`, () => ({
+  'POST concepts': makeCreation('concepts:create', `${KNOWLEDGE_PATH}/concepts`, () => ({
     ...newResourceFields('Concept')(),
     type: 'term',
   })),
-  'PATCH concepts': changes({
+  'PATCH concepts': makeChange({
     thing: 'concept',
     can: 'concepts:update',
     gets: 'concepts:get',
@@ -192,11 +196,11 @@ export const WRITES: Record<string, Write> = {
     made: ({ as }) => createConcept(as),
     json: changed,
   }),
-  'POST items': creates('semantic:create', `${KNOWLEDGE_PATH}/semantic`, () => ({
+  'POST items': makeCreation('semantic:create', `${KNOWLEDGE_PATH}/semantic`, () => ({
     ...newResourceFields('Item')(),
     kind: 'mapping',
   })),
-  'PATCH items': changes({
+  'PATCH items': makeChange({
     thing: 'item',
     can: 'semantic:update',
     gets: 'semantic:list',
@@ -205,7 +209,7 @@ export const WRITES: Record<string, Write> = {
     made: ({ as }) => createItem(as),
     json: changed,
   }),
-  'PATCH nodes': changes({
+  'PATCH nodes': makeChange({
     thing: 'node',
     can: 'ontology:update',
     gets: 'ontology:list',
@@ -214,7 +218,7 @@ export const WRITES: Record<string, Write> = {
     made: ({ as }) => createNode(as),
     json: changed,
   }),
-  'PATCH relations': changes({
+  'PATCH relations': makeChange({
     thing: 'relation',
     can: 'ontology:update',
     gets: 'ontology:list',
@@ -224,17 +228,17 @@ export const WRITES: Record<string, Write> = {
     json: changed,
   }),
   'POST accounts': {
-    ...creates('accounts:CreateAccount', '/accounts', () => ({ name: makeName('Account') })),
+    ...makeCreation('accounts:CreateAccount', '/accounts', () => ({ name: makeName('Account') })),
     signed: true,
   },
-  'PATCH groups': changes({
+  'PATCH groups': makeChange({
     thing: 'group',
     can: 'groups:UpdateGroup',
     gets: 'groups:GetGroup',
     method: 'patch',
     path: '/groups/{id}',
     signed: true,
-    made: aGroup,
+    made: createGroup,
     json: changed,
   }),
 };

@@ -33,7 +33,7 @@ const EXEMPT_WRITES = new Set([
   ),
 ]);
 
-const nameOf = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
+const formatRoute = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
 
 let company: Company;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('a write that answers with a record', () => {
           return method !== 'get' && !isPublic && ('_id' in shape || 'id' in shape);
         })
         .filter((contract) => findReaders(contract, endpoints).length === 0),
-    ).map(nameOf);
+    ).map(formatRoute);
     expect(missing.filter((name) => !EXEMPT_WRITES.has(name))).toEqual([]);
     expect([...EXEMPT_WRITES].filter((name) => !missing.includes(name))).toEqual([]);
   });

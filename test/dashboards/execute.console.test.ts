@@ -7,7 +7,7 @@ import { listDashboardInputs, loadDashboard, runDashboard } from '../../src/modu
 import { viewerRules } from '../../src/sharing/rules.ts';
 import { boundValues } from '../../src/sharing/values.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
-import { behindTheApi } from '../managed-tables/support.ts';
+import { runBehindApi } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -101,11 +101,11 @@ describe('the execution of a dashboard', () => {
     const some = await Promise.all(Array.from({ length: 6 }, () => aVisualization(company.as, 'SELECT 1')));
     const { _id } = await aDashboard(company.as, some);
     const allow = (connections: number) =>
-      behindTheApi(company.id, (database) =>
+      runBehindApi(company.id, (database) =>
         database.query(`ALTER ROLE ${tenantNames(company.id).reader} CONNECTION LIMIT ${connections}`),
       );
     const readers = () =>
-      behindTheApi(company.id, (database) =>
+      runBehindApi(company.id, (database) =>
         database.query("SELECT FROM pg_stat_activity WHERE usename LIKE 'reader%' AND datname = current_database()"),
       );
     try {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { call } from '../support/api.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { allow, aServiceAccountThat, must, type ServiceAccount, withServiceToken } from '../support/signed.ts';
@@ -42,7 +42,7 @@ describe('GET /data/{slug}', () => {
   describe('with a cached result', () => {
     let visits: string;
     beforeAll(async () => {
-      visits = await aTable(company.as, 'visits', [column('region')]);
+      visits = await createTable(company.as, 'visits', [column('region')]);
     });
     const published = (more = {}) =>
       aPublished(company, 'SELECT count(*) AS n FROM visits WHERE {{region}} IS NULL OR region = {{region}}', {
@@ -65,7 +65,7 @@ describe('GET /data/{slug}', () => {
     it('runs the query again after a change of the rows, the visualization or the endpoint', async () => {
       const { _id, slug, name, visualization_id: visualizationId } = await published();
       const [before] = (await read(slug)) as [number];
-      await must(tableRoutes(company.as, visits).insert([{ region: 'west' }]));
+      await must(makeTableRoutes(company.as, visits).insert([{ region: 'west' }]));
       expect(await read(slug)).toEqual([before + 1, false]);
       expect(await read(slug)).toEqual([before + 1, true]);
       await must(company.as.put(`${VISUALIZATIONS_PATH}/${visualizationId}`, { json: { sql: 'SELECT 7 AS n' } }));
@@ -183,8 +183,8 @@ describe('GET /data/{slug}', () => {
   });
 
   it('shows the current data and the current SQL despite its cache', async () => {
-    const id = await aTable(company.as, 'fresh', [column('n', 'integer')]);
-    const { insert } = tableRoutes(company.as, id);
+    const id = await createTable(company.as, 'fresh', [column('n', 'integer')]);
+    const { insert } = makeTableRoutes(company.as, id);
     const made = await aPublished(company, 'SELECT n FROM fresh ORDER BY n', { cache_seconds: 3600 });
     const rows = async () => (await data(made.slug)).body.rows.flat();
     expect(await rows()).toEqual([]);

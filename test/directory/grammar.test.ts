@@ -39,17 +39,18 @@ const filters = (depth: number, isOutside: boolean): fc.Arbitrary<Filter> => {
   return fc.oneof(comparison, all, not, ...(isOutside ? [has] : []));
 };
 
-const comparisonsIn = (filter: Filter): number => {
-  if (filter.op === 'and' || filter.op === 'or') return filter.of.reduce((sum, each) => sum + comparisonsIn(each), 0);
-  return filter.op === 'not' || filter.op === 'has' ? comparisonsIn(filter.of) : 1;
+const countComparisons = (filter: Filter): number => {
+  if (filter.op === 'and' || filter.op === 'or')
+    return filter.of.reduce((sum, each) => sum + countComparisons(each), 0);
+  return filter.op === 'not' || filter.op === 'has' ? countComparisons(filter.of) : 1;
 };
-const fits = (filter: Filter): boolean =>
-  comparisonsIn(filter) <= FILTER_LIMITS.comparisons && printFilter(filter).length <= FILTER_LIMITS.characters;
+const fitsLimits = (filter: Filter): boolean =>
+  countComparisons(filter) <= FILTER_LIMITS.comparisons && printFilter(filter).length <= FILTER_LIMITS.characters;
 
 describe('a SCIM filter', () => {
   it('is unchanged after printing and parsing', () => {
     fc.assert(
-      fc.property(filters(3, true).filter(fits), (filter) => {
+      fc.property(filters(3, true).filter(fitsLimits), (filter) => {
         expect(parseFilter(printFilter(filter))).toEqual(filter);
       }),
       { numRuns: 2000 },
@@ -134,7 +135,10 @@ describe('a SCIM filter', () => {
 describe('a SCIM attribute path', () => {
   const paths: fc.Arbitrary<TargetPath> = fc.oneof(
     attribute,
-    fc.record({ name: word, sub: word, schema, of: filters(2, false).filter(fits) }, { requiredKeys: ['name', 'of'] }),
+    fc.record(
+      { name: word, sub: word, schema, of: filters(2, false).filter(fitsLimits) },
+      { requiredKeys: ['name', 'of'] },
+    ),
   );
 
   it('is unchanged after printing and parsing', () => {

@@ -3,11 +3,11 @@ import type { Caller } from '../support/api.ts';
 import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import {
-  aDirectory,
-  aDirectoryGroup,
-  aDirectoryUser,
+  createDirectory,
+  createDirectoryGroup,
+  createDirectoryUser,
   GROUPS_PATH,
-  refusal,
+  readRefusal,
   USER_SCHEMA,
   USERS_PATH,
 } from './support.ts';
@@ -22,18 +22,30 @@ let zoe: Record<string, string>;
 let sales: Record<string, string>;
 beforeAll(async () => {
   company = await aCompany();
-  directory = await aDirectory(company);
-  ana = await aDirectoryUser(directory, { userName: 'ana@one.example', displayName: 'Ana Éder', externalId: 'A-1' });
-  bruno = await aDirectoryUser(directory, { userName: 'bruno@two.example', displayName: 'Bruno', externalId: null });
-  zoe = await aDirectoryUser(directory, { userName: 'zoe@two.example', displayName: 'Zoë "Z" %_', active: false });
-  sales = await aDirectoryGroup(directory, { displayName: 'Sales', members: [{ value: ana.id }, { value: bruno.id }] });
+  directory = await createDirectory(company);
+  ana = await createDirectoryUser(directory, {
+    userName: 'ana@one.example',
+    displayName: 'Ana Éder',
+    externalId: 'A-1',
+  });
+  bruno = await createDirectoryUser(directory, {
+    userName: 'bruno@two.example',
+    displayName: 'Bruno',
+    externalId: null,
+  });
+  zoe = await createDirectoryUser(directory, { userName: 'zoe@two.example', displayName: 'Zoë "Z" %_', active: false });
+  sales = await createDirectoryGroup(directory, {
+    displayName: 'Sales',
+    members: [{ value: ana.id }, { value: bruno.id }],
+  });
 });
 
-const search = (path: string, query: Record<string, string>) => directory.get(`${path}?${new URLSearchParams(query)}`);
+const searchDirectory = (path: string, query: Record<string, string>) =>
+  directory.get(`${path}?${new URLSearchParams(query)}`);
 /** The user names or names that a filter finds, without the company's owner. */
-async function found(path: string, filter: string): Promise<string[]> {
-  await must(search(path, { filter, startIndex: '2', count: '1' }));
-  const { totalResults, Resources } = await must(search(path, { filter, count: '1000' }));
+async function findNames(path: string, filter: string): Promise<string[]> {
+  await must(searchDirectory(path, { filter, startIndex: '2', count: '1' }));
+  const { totalResults, Resources } = await must(searchDirectory(path, { filter, count: '1000' }));
   expect(totalResults).toBe(Resources.length);
   const names = Resources.map((each: Record<string, string>) => (each.userName ?? each.displayName)?.split('@')[0]);
   return names.filter((name: string) => ['ana', 'bruno', 'zoe', 'Sales', 'administrators', 'viewers'].includes(name));
@@ -92,28 +104,28 @@ describe('a SCIM filter in a search', () => {
     ['(userName sw "a" or userName sw "z") and active eq false', ['zoe']],
     ['schemas eq "urn:ietf:params:scim:schemas:core:2.0:User"', ALL_USER_NAMES],
   ])('finds the right users: %s', async (filter, names) => {
-    expect((await found(USERS_PATH, filter)).toSorted()).toEqual(names);
+    expect((await findNames(USERS_PATH, filter)).toSorted()).toEqual(names);
   });
 
   it('finds users by their groups, and groups by their members', async () => {
-    expect(await found(USERS_PATH, `groups.value eq "${sales.id}"`)).toEqual(['ana', 'bruno']);
-    expect(await found(GROUPS_PATH, `members eq "${ana.id}"`)).toEqual(['Sales']);
+    expect(await findNames(USERS_PATH, `groups.value eq "${sales.id}"`)).toEqual(['ana', 'bruno']);
+    expect(await findNames(GROUPS_PATH, `members eq "${ana.id}"`)).toEqual(['Sales']);
     expect(
-      await found(GROUPS_PATH, `id eq "${sales.id}" and members[value eq "${bruno.id}" and type eq "User"]`),
+      await findNames(GROUPS_PATH, `id eq "${sales.id}" and members[value eq "${bruno.id}" and type eq "User"]`),
     ).toEqual(['Sales']);
-    expect(await found(GROUPS_PATH, `members.value eq "${zoe.id}"`)).toEqual([]);
-    expect(await found(GROUPS_PATH, 'members.display co "ana"')).toEqual(['Sales']);
-    expect(await found(GROUPS_PATH, 'displayName eq "SALES"')).toEqual(['Sales']);
+    expect(await findNames(GROUPS_PATH, `members.value eq "${zoe.id}"`)).toEqual([]);
+    expect(await findNames(GROUPS_PATH, 'members.display co "ana"')).toEqual(['Sales']);
+    expect(await findNames(GROUPS_PATH, 'displayName eq "SALES"')).toEqual(['Sales']);
     const name = 'АБВГДЕЁЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ Σίσυφος ẞ İ';
-    const { id } = await aDirectoryGroup(directory, { displayName: name });
+    const { id } = await createDirectoryGroup(directory, { displayName: name });
     const byName = async (of: string) =>
-      (await must(search(GROUPS_PATH, { filter: `displayName eq "${of}"` }))).Resources;
+      (await must(searchDirectory(GROUPS_PATH, { filter: `displayName eq "${of}"` }))).Resources;
     expect(await byName(name)).toMatchObject([{ id }]);
-    expect(await found(USERS_PATH, `groups.display eq "${name}"`)).toEqual([]);
-    expect(await found(GROUPS_PATH, `members.display eq "${name}"`)).toEqual([]);
+    expect(await findNames(USERS_PATH, `groups.display eq "${name}"`)).toEqual([]);
+    expect(await findNames(GROUPS_PATH, `members.display eq "${name}"`)).toEqual([]);
     const everywhere = await must(directory.post('/scim/v2/.search', { json: { filter: `displayName eq "${name}"` } }));
     expect(everywhere.Resources).toMatchObject([{ id }]);
-    expect(await found(GROUPS_PATH, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
+    expect(await findNames(GROUPS_PATH, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
   });
 
   it.each([
@@ -156,12 +168,12 @@ describe('a SCIM filter in a search', () => {
 
   it('may be as deep and as long as its limits', async () => {
     const many = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
-    expect(await found(USERS_PATH, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
+    expect(await findNames(USERS_PATH, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
     const letters = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
-    expect(await found(USERS_PATH, letters)).toEqual([]);
-    expect(await found(USERS_PATH, letters.replaceAll(' co ', ' eq '))).toEqual([]);
+    expect(await findNames(USERS_PATH, letters)).toEqual([]);
+    expect(await findNames(USERS_PATH, letters.replaceAll(' co ', ' eq '))).toEqual([]);
     const groups = Array.from({ length: 24 }, () => 'groups.display co "x"').join(' or ');
-    expect(await found(USERS_PATH, groups)).toEqual([]);
+    expect(await findNames(USERS_PATH, groups)).toEqual([]);
   });
 
   it('of a client that is denied some users may have at most eight terms about groups or members', async () => {
@@ -190,7 +202,7 @@ describe('a SCIM filter in a search', () => {
 
 describe('a SCIM list', () => {
   it('is paged from any start index, with the exact total', async () => {
-    const all = await must(search(USERS_PATH, { sortBy: 'userName', sortOrder: 'descending' }));
+    const all = await must(searchDirectory(USERS_PATH, { sortBy: 'userName', sortOrder: 'descending' }));
     expect(all).toMatchObject({ schemas: [LIST], startIndex: 1 });
     expect(all.itemsPerPage).toBe(all.totalResults);
     const names = all.Resources.map(({ userName }: { userName: string }) => userName);
@@ -203,7 +215,7 @@ describe('a SCIM list', () => {
       [99, 5],
     ] as const) {
       const page = await must(
-        search(USERS_PATH, {
+        searchDirectory(USERS_PATH, {
           sortBy: 'userName',
           sortOrder: 'descending',
           startIndex: `${startIndex}`,
@@ -226,7 +238,7 @@ describe('a SCIM list', () => {
     [GROUPS_PATH, 'externalId'],
   ])('%s is ordered by %s', async (path, sortBy) => {
     const read = async (sortOrder: string) =>
-      (await must(search(path, { sortBy, sortOrder }))).Resources.map((each: Record<string, unknown>) =>
+      (await must(searchDirectory(path, { sortBy, sortOrder }))).Resources.map((each: Record<string, unknown>) =>
         sortBy.startsWith('emails') ? each.userName : (each[sortBy] ?? ''),
       );
     const ascending = await read('ascending');
@@ -242,19 +254,19 @@ describe('a SCIM list', () => {
     [{ startIndex: '0', count: '2' }, 2],
     [{ count: '5000' }, 4],
   ])('clamps %j to the limits', async (query, items) => {
-    const { totalResults, itemsPerPage, Resources } = await must(search(USERS_PATH, query));
+    const { totalResults, itemsPerPage, Resources } = await must(searchDirectory(USERS_PATH, query));
     expect([totalResults, itemsPerPage, Resources.length]).toEqual([4, items, items]);
   });
 
   it.each([{ count: 'ten' }, { startIndex: '1.5' }, { sortBy: 'title' }, { sortBy: 'userName', sortOrder: 'up' }])(
     'refuses %j',
     async (query) => {
-      expect(refusal(await search(USERS_PATH, Object(query)))).toEqual([400, 'invalidValue']);
+      expect(readRefusal(await searchDirectory(USERS_PATH, Object(query)))).toEqual([400, 'invalidValue']);
     },
   );
 
   it('refuses an unknown parameter, and names it', async () => {
-    const { status, body } = await search(USERS_PATH, { surprise: '1' });
+    const { status, body } = await searchDirectory(USERS_PATH, { surprise: '1' });
     expect([status, body.detail]).toEqual([422, expect.stringContaining('surprise')]);
   });
 
@@ -269,13 +281,13 @@ describe('a SCIM list', () => {
     [{ attributes: 'nothing' }, ['id', 'schemas']],
   ])('shows only the attributes requested by %j', async (query, names) => {
     const filter = 'userName eq "ana@one.example"';
-    const { Resources } = await must(search(USERS_PATH, { filter, ...query }));
+    const { Resources } = await must(searchDirectory(USERS_PATH, { filter, ...query }));
     expect(Object.keys(Resources[0]).toSorted()).toEqual(names);
   });
 
   it('shows single sub-attributes on request', async () => {
     const { Resources } = await must(
-      search(USERS_PATH, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
+      searchDirectory(USERS_PATH, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
     );
     expect(Resources).toEqual([
       {
@@ -285,13 +297,15 @@ describe('a SCIM list', () => {
         meta: { location: expect.any(String) },
       },
     ]);
-    const without = await must(search(USERS_PATH, { filter: 'userName sw "ana"', excludedAttributes: 'emails.type' }));
+    const without = await must(
+      searchDirectory(USERS_PATH, { filter: 'userName sw "ana"', excludedAttributes: 'emails.type' }),
+    );
     expect(without.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
   });
 
   it('leaves out attributes of which no sub-attribute is left', async () => {
     const name = { givenName: 'Carla', familyName: 'Cruz' };
-    const { id } = await aDirectoryUser(directory, { userName: 'carla@three.example', name });
+    const { id } = await createDirectoryUser(directory, { userName: 'carla@three.example', name });
     const show = async (query: string) => Object.keys(await must(directory.get(`${USERS_PATH}/${id}?${query}`)));
     expect(await show('attributes=name.givenName,emails.display')).toEqual(['schemas', 'id']);
     expect(await show('excludedAttributes=name.formatted')).not.toContain('name');
@@ -301,7 +315,7 @@ describe('a SCIM list', () => {
 
   it('leaves out the members of groups on request', async () => {
     const [without] = (
-      await must(search(GROUPS_PATH, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' }))
+      await must(searchDirectory(GROUPS_PATH, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' }))
     ).Resources;
     expect([without.members, without.meta.version]).toEqual([undefined, undefined]);
     const one = await directory.get(`${GROUPS_PATH}/${sales.id}?excludedAttributes=members`);
@@ -362,7 +376,7 @@ describe('a SCIM search by POST', () => {
     [{ excludedAttributes: ['x'.repeat(201)] }, 'invalidValue'],
     [{ sortBy: {} }, 'invalidValue'],
   ])('refuses %.60j', async (json, scimType) => {
-    expect(refusal(await directory.post(`${GROUPS_PATH}/.search`, { json }))).toEqual([400, scimType]);
+    expect(readRefusal(await directory.post(`${GROUPS_PATH}/.search`, { json }))).toEqual([400, scimType]);
   });
 
   it('refuses a body of 70,000 characters', async () => {
@@ -406,14 +420,14 @@ describe('SCIM discovery', () => {
         expect(await must(directory.get(`${path}/${each.id}`))).toEqual(each);
       }
       const missing = await directory.get(`${path}/Nothing`);
-      expect([...refusal(missing), missing.body.detail]).toEqual([404, undefined, `There is no such ${thing}.`]);
+      expect([...readRefusal(missing), missing.body.detail]).toEqual([404, undefined, `There is no such ${thing}.`]);
     }
   });
 
   it('describes exactly the attributes of a user that are shown', async () => {
     const {
       Resources: [user],
-    } = await must(search(USERS_PATH, { filter: 'userName sw "ana"' }));
+    } = await must(searchDirectory(USERS_PATH, { filter: 'userName sw "ana"' }));
     const { attributes } = await must(directory.get(`/scim/v2/Schemas/${USER_SCHEMA}`));
     const described = attributes.map(({ name }: { name: string }) => name).toSorted();
     const common = ['schemas', 'id', 'meta'];

@@ -4,7 +4,7 @@ import { createConsoleGroup } from '../support/console.ts';
 import { sendOvertaken } from '../support/rival.ts';
 import { allow, aPolicy, aServiceAccountThat, bind, must, withSecret } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDirectory, aDirectoryUser, patch, USERS_PATH } from './support.ts';
+import { createDirectory, createDirectoryUser, makePatch, USERS_PATH } from './support.ts';
 
 let company: Company;
 let directory: Caller;
@@ -12,12 +12,12 @@ let directory: Caller;
 let weak: Caller;
 beforeAll(async () => {
   company = await aCompany();
-  directory = await aDirectory(company);
+  directory = await createDirectory(company);
   weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
 });
 
 let addressCount = 0;
-const taking = () => {
+const makeTakenAddress = () => {
   addressCount += 1;
   return `mine-${addressCount}@example.com`;
 };
@@ -33,8 +33,8 @@ interface Person {
 }
 
 /** Somebody in a group that allows what the weak one may do, too. */
-async function aPerson(): Promise<Person> {
-  const { id, userName } = await aDirectoryUser(directory);
+async function createPerson(): Promise<Person> {
+  const { id, userName } = await createDirectoryUser(directory);
   const group = (await createConsoleGroup(company))._id;
   const policy = await aPolicy(company, [allow('users:get')]);
   await must(company.as.post(`/v1/groups/${group}/policies/${policy}`));
@@ -43,29 +43,32 @@ async function aPerson(): Promise<Person> {
 }
 
 /** A group that allows this. */
-async function aGroupThat(...actions: Parameters<typeof allow>): Promise<string> {
+async function createGroupAllowing(...actions: Parameters<typeof allow>): Promise<string> {
   const group = (await createConsoleGroup(company))._id;
   await must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow(...actions)])}`));
   return group;
 }
 
 /** The weak one takes the address of somebody, and a rival comes in between. */
-const overtakenBy = (
+const takeAddressOvertaken = (
   { id }: Person,
   to: string,
   rival: () => Promise<unknown>,
   headers: Record<string, string> = {},
 ): Promise<ApiResponse> =>
   sendOvertaken(/^update "users"/, rival, (env) =>
-    weak.patch(`${USERS_PATH}/${id}`, { ...patch({ op: 'replace', path: 'userName', value: to }), env, headers }),
+    weak.patch(`${USERS_PATH}/${id}`, { ...makePatch({ op: 'replace', path: 'userName', value: to }), env, headers }),
   );
 
-const addressOf = async ({ id }: Person): Promise<string> =>
+const readAddress = async ({ id }: Person): Promise<string> =>
   (await must(directory.get(`${USERS_PATH}/${id}`))).userName;
 
 describe('a new email address that SCIM sets', () => {
   it.each<[string, (person: Person) => Promise<unknown>]>([
-    ['enters a group that may do more', async ({ id }) => bind(company, await aGroupThat('policies:create'), id)],
+    [
+      'enters a group that may do more',
+      async ({ id }) => bind(company, await createGroupAllowing('policies:create'), id),
+    ],
     [
       'may do more by a policy that is attached',
       async ({ group }) =>
@@ -94,43 +97,46 @@ describe('a new email address that SCIM sets', () => {
       },
     ],
   ])('is not given to somebody who meanwhile %s', async (_, rival) => {
-    const person = await aPerson();
-    const answer = await overtakenBy(person, taking(), () => rival(person));
-    expect([answer.status, await addressOf(person)]).toEqual([403, person.userName]);
+    const person = await createPerson();
+    const answer = await takeAddressOvertaken(person, makeTakenAddress(), () => rival(person));
+    expect([answer.status, await readAddress(person)]).toEqual([403, person.userName]);
   });
 
   it('is given to a user who meanwhile gets only permissions that the caller has', async () => {
-    const person = await aPerson();
-    const to = taking();
-    const answer = await overtakenBy(person, to, async () =>
-      bind(company, await aGroupThat('users:update'), person.id),
+    const person = await createPerson();
+    const to = makeTakenAddress();
+    const answer = await takeAddressOvertaken(person, to, async () =>
+      bind(company, await createGroupAllowing('users:update'), person.id),
     );
-    expect([answer.status, await addressOf(person)]).toEqual([200, to]);
+    expect([answer.status, await readAddress(person)]).toEqual([200, to]);
   });
 
   it('for a version in If-Match is refused if the user meanwhile changes or may do more', async () => {
-    const [renamed, strong] = [await aPerson(), await aPerson()];
+    const [renamed, strong] = [await createPerson(), await createPerson()];
     const sent = ({ version }: Person) => ({ 'if-match': version });
     const rename = () => must(company.as.put(`/v1/users/${renamed.id}`, { json: { name: 'Rival' } }));
-    const late = await overtakenBy(renamed, taking(), rename, sent(renamed));
-    expect([late.status, await addressOf(renamed)]).toEqual([412, renamed.userName]);
+    const late = await takeAddressOvertaken(renamed, makeTakenAddress(), rename, sent(renamed));
+    expect([late.status, await readAddress(renamed)]).toEqual([412, renamed.userName]);
     const attach = async () =>
       must(
         company.as.post(`/v1/groups/${strong.group}/policies/${await aPolicy(company, [allow('policies:create')])}`),
       );
-    const refused = await overtakenBy(strong, taking(), attach, sent(strong));
-    expect([refused.status, await addressOf(strong)]).toEqual([403, strong.userName]);
+    const refused = await takeAddressOvertaken(strong, makeTakenAddress(), attach, sent(strong));
+    expect([refused.status, await readAddress(strong)]).toEqual([403, strong.userName]);
   });
 
   it('is given together with all other changes of the request, or nothing is', async () => {
-    const { id } = await aDirectoryUser(directory);
-    const other = await aDirectoryUser(directory);
-    const sending = patch({ op: 'replace', value: { userName: other.userName, displayName: 'New', active: false } });
+    const { id } = await createDirectoryUser(directory);
+    const other = await createDirectoryUser(directory);
+    const sending = makePatch({
+      op: 'replace',
+      value: { userName: other.userName, displayName: 'New', active: false },
+    });
     expect((await directory.patch(`${USERS_PATH}/${id}`, sending)).status).toBe(409);
     expect(await must(directory.get(`${USERS_PATH}/${id}`))).toMatchObject({ active: true });
     const owner = company.owner.id;
     const before = await must(directory.get(`${USERS_PATH}/${owner}`));
-    const ofOwner = patch({ op: 'replace', value: { displayName: 'Taken over', active: false } });
+    const ofOwner = makePatch({ op: 'replace', value: { displayName: 'Taken over', active: false } });
     expect((await directory.patch(`${USERS_PATH}/${owner}`, ofOwner)).status).toBe(403);
     expect(await must(directory.get(`${USERS_PATH}/${owner}`))).toEqual(before);
   });

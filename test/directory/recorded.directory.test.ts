@@ -2,20 +2,21 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { must } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
-import { aDirectory, GROUPS_PATH, memberIds, USERS_PATH } from './support.ts';
+import { createDirectory, GROUPS_PATH, listMemberIds, USERS_PATH } from './support.ts';
 
 /** Requests as directories send them, by what their makers document of their own provisioning. */
 
 let directory: Caller;
 beforeAll(async () => {
-  directory = await aDirectory(await aCompany());
+  directory = await createDirectory(await aCompany());
 });
 
 const SCIM = { 'content-type': 'application/scim+json; charset=utf-8' };
-const send = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
+const sendRecorded = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
   directory[method](path, { body: JSON.stringify(json), headers: SCIM });
-const mustSend = (method: 'post' | 'put' | 'patch', path: string, json: unknown) => must(send(method, path, json));
-const find = (path: string, filter: string, more = '') =>
+const mustSend = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
+  must(sendRecorded(method, path, json));
+const findResource = (path: string, filter: string, more = '') =>
   must(directory.get(`${path}?filter=${encodeURIComponent(filter).replaceAll('%20', '+')}${more}`));
 
 const PATCH_OP = ['urn:ietf:params:scim:api:messages:2.0:PatchOp'];
@@ -26,12 +27,12 @@ describe('Microsoft Entra ID as a SCIM client', () => {
   let id: string;
 
   it('tests the connection by a search for an unknown user', async () => {
-    const answer = await find(USERS_PATH, `userName eq "${crypto.randomUUID()}"`);
+    const answer = await findResource(USERS_PATH, `userName eq "${crypto.randomUUID()}"`);
     expect(answer).toMatchObject({ totalResults: 0, Resources: [], startIndex: 1 });
   });
 
   it('searches for a user, makes one, and finds it by a filter in another case', async () => {
-    expect((await find(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    expect((await findResource(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
     const body = await mustSend('post', USERS_PATH, {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:User',
@@ -63,7 +64,7 @@ describe('Microsoft Entra ID as a SCIM client', () => {
       `emails[type eq "work"].value eq "${UPN}"`,
       `emails[type eq "work"] and userName sw "test_user_dfeef4c5"`,
     ])
-      expect((await find(USERS_PATH, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
+      expect((await findResource(USERS_PATH, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
   });
 
   it('patches attributes one by one with capitalized operations, and some that are not stored', async () => {
@@ -112,7 +113,7 @@ describe('Microsoft Entra ID as a SCIM client', () => {
         Operations: [{ op: 'Replace', path: 'active', value }],
       });
     expect((await setActive('False')).active).toBe(false);
-    expect((await find(USERS_PATH, `userName eq "${UPN}"`)).Resources[0]).toMatchObject({ id, active: false });
+    expect((await findResource(USERS_PATH, `userName eq "${UPN}"`)).Resources[0]).toMatchObject({ id, active: false });
     expect((await setActive('True')).active).toBe(true);
     expect((await setActive(false)).active).toBe(false);
     expect((await setActive(true)).active).toBe(true);
@@ -131,18 +132,18 @@ describe('Microsoft Entra ID as a SCIM client', () => {
     expect(await must(directory.get(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`))).not.toHaveProperty(
       'members',
     );
-    expect((await find(GROUPS_PATH, 'displayName eq "displayName"', '&excludedAttributes=members')).totalResults).toBe(
-      1,
-    );
+    expect(
+      (await findResource(GROUPS_PATH, 'displayName eq "displayName"', '&excludedAttributes=members')).totalResults,
+    ).toBe(1);
     const add = { schemas: PATCH_OP, Operations: [{ op: 'Add', path: 'members', value: [{ $ref: null, value: id }] }] };
     await mustSend('patch', `${GROUPS_PATH}/${group.id}`, add);
-    expect((await find(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(1);
+    expect((await findResource(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(1);
     const remove = {
       schemas: PATCH_OP,
       Operations: [{ op: 'Remove', path: 'members', value: [{ $ref: null, value: id }] }],
     };
     expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, remove)).members).toEqual([]);
-    expect((await find(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(0);
+    expect((await findResource(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(0);
     const rename = { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'displayName', value: 'renamed' }] };
     expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, rename)).displayName).toBe('renamed');
     expect((await directory.delete(`${GROUPS_PATH}/${group.id}`)).status).toBe(204);
@@ -151,7 +152,7 @@ describe('Microsoft Entra ID as a SCIM client', () => {
   it('deletes a user for good', async () => {
     expect((await directory.delete(`${USERS_PATH}/${id}`)).status).toBe(204);
     expect((await directory.get(`${USERS_PATH}/${id}`)).status).toBe(404);
-    expect((await find(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    expect((await findResource(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
   });
 });
 
@@ -172,9 +173,9 @@ describe('Okta as a SCIM client', () => {
 
   it('searches for a user by name, 100 a page, and makes one with a password that is not stored', async () => {
     const filter = `userName eq "${profile.userName}"`;
-    expect((await find(USERS_PATH, filter, '&startIndex=1&count=100')).totalResults).toBe(0);
+    expect((await findResource(USERS_PATH, filter, '&startIndex=1&count=100')).totalResults).toBe(0);
     ({ id } = await mustSend('post', USERS_PATH, profile));
-    const { Resources } = await find(USERS_PATH, filter, '&startIndex=1&count=100');
+    const { Resources } = await findResource(USERS_PATH, filter, '&startIndex=1&count=100');
     expect(Resources).toEqual([
       expect.objectContaining({ id, displayName: 'Test User', externalId: profile.externalId }),
     ]);
@@ -203,7 +204,7 @@ describe('Okta as a SCIM client', () => {
     });
     const member = { value: id, display: 'test.user@okta.local' };
     const whole = { schemas: group.schemas, id: group.id, displayName: 'Test SCIMv2', members: [member] };
-    expect(memberIds(await mustSend('put', `${GROUPS_PATH}/${group.id}`, whole))).toEqual([id]);
+    expect(listMemberIds(await mustSend('put', `${GROUPS_PATH}/${group.id}`, whole))).toEqual([id]);
     const rename = { op: 'replace', value: { id: group.id, displayName: 'Test SCIMv2b' } };
     expect(
       await mustSend('patch', `${GROUPS_PATH}/${group.id}`, { schemas: PATCH_OP, Operations: [rename] }),
@@ -214,7 +215,7 @@ describe('Okta as a SCIM client', () => {
     const remove = { op: 'remove', path: `members[value eq "${id}"]` };
     const add = { op: 'add', path: 'members', value: [member] };
     const both = { schemas: PATCH_OP, Operations: [remove, add] };
-    expect(memberIds(await mustSend('patch', `${GROUPS_PATH}/${group.id}`, both))).toEqual([id]);
+    expect(listMemberIds(await mustSend('patch', `${GROUPS_PATH}/${group.id}`, both))).toEqual([id]);
     expect((await must(directory.get(`${GROUPS_PATH}?startIndex=1&count=100`))).Resources).toContainEqual(
       expect.objectContaining({ id: group.id, displayName: 'Test SCIMv2b' }),
     );
@@ -224,7 +225,7 @@ describe('Okta as a SCIM client', () => {
 describe('Google as a SCIM client', () => {
   it('makes users with names only, finds, replaces and suspends them', async () => {
     const userName = 'liz@google.example';
-    expect((await find(USERS_PATH, `userName eq "${userName}"`)).totalResults).toBe(0);
+    expect((await findResource(USERS_PATH, `userName eq "${userName}"`)).totalResults).toBe(0);
     const json = {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:User',
@@ -274,7 +275,7 @@ describe('Authentik as a SCIM client', () => {
       Operations: [{ op, path: 'members', value: [{ value: user.id }] }],
     });
     const filled = await mustSend('patch', `${GROUPS_PATH}/${group.id}`, operation('add'));
-    expect(memberIds(filled)).toEqual([user.id]);
+    expect(listMemberIds(filled)).toEqual([user.id]);
     // A PUT without members is about the rest.
     expect(await mustSend('put', `${GROUPS_PATH}/${group.id}`, { ...named, id: group.id })).toEqual(filled);
     expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, operation('remove'))).members).toEqual([]);

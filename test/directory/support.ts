@@ -11,18 +11,18 @@ export const PATCH_OP = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 export const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
 /** A directory that may do everything, by a key and its secret. */
-export const aDirectory = async (company: Company): Promise<Caller> =>
+export const createDirectory = async (company: Company): Promise<Caller> =>
   withSecret(await aServiceAccountThat(company, allow('*')));
 
 let createdCount = 0;
-const next = (): number => {
+const nextNumber = (): number => {
   createdCount += 1;
   return createdCount;
 };
 
 /** What a directory sends of a new user. */
-export const userInput = (differs: Record<string, unknown> = {}) => {
-  const number = next();
+export const makeUserInput = (differs: Record<string, unknown> = {}) => {
+  const number = nextNumber();
   return {
     schemas: [USER_SCHEMA],
     userName: `scim-${number}@example.com`,
@@ -33,24 +33,24 @@ export const userInput = (differs: Record<string, unknown> = {}) => {
   };
 };
 
-export const groupInput = (differs: Record<string, unknown> = {}) => ({
+export const makeGroupInput = (differs: Record<string, unknown> = {}) => ({
   schemas: [GROUP_SCHEMA],
-  displayName: `Directory group ${next()}`,
+  displayName: `Directory group ${nextNumber()}`,
   ...differs,
 });
 
-export const aDirectoryUser = (by: Caller, differs?: Record<string, unknown>) =>
-  must(by.post(USERS_PATH, { json: userInput(differs) }));
+export const createDirectoryUser = (by: Caller, differs?: Record<string, unknown>) =>
+  must(by.post(USERS_PATH, { json: makeUserInput(differs) }));
 
-export const aDirectoryGroup = (by: Caller, differs?: Record<string, unknown>) =>
-  must(by.post(GROUPS_PATH, { json: groupInput(differs) }));
+export const createDirectoryGroup = (by: Caller, differs?: Record<string, unknown>) =>
+  must(by.post(GROUPS_PATH, { json: makeGroupInput(differs) }));
 
 /** A PATCH as most directories send it. */
-export const patch = (...operations: object[]) => ({ json: { schemas: [PATCH_OP], Operations: operations } });
+export const makePatch = (...operations: object[]) => ({ json: { schemas: [PATCH_OP], Operations: operations } });
 
 /** What a refusal says: the status, and SCIM's word for it. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape.
-export const refusal = ({ status, body }: { status: number; body: any }) => [status, body.scimType];
+export const readRefusal = ({ status, body }: { status: number; body: any }) => [status, body.scimType];
 
-export const memberIds = ({ members }: { members: { value: string }[] }): string[] =>
+export const listMemberIds = ({ members }: { members: { value: string }[] }): string[] =>
   members.map(({ value }) => value).toSorted();

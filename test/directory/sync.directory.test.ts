@@ -6,7 +6,15 @@ import { createCountingD1 } from '../support/counted.ts';
 import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aDirectory, aDirectoryGroup, GROUPS_PATH, patch, refusal, USER_SCHEMA, USERS_PATH } from './support.ts';
+import {
+  createDirectory,
+  createDirectoryGroup,
+  GROUPS_PATH,
+  makePatch,
+  readRefusal,
+  USER_SCHEMA,
+  USERS_PATH,
+} from './support.ts';
 
 const PEOPLE = 10_000;
 const TEAMS = 500;
@@ -16,12 +24,12 @@ let company: Company;
 let directory: Caller;
 beforeAll(async () => {
   company = await aCompany();
-  directory = await aDirectory(company);
-  await seed();
+  directory = await createDirectory(company);
+  await seedDirectory();
 }, 120_000);
 
 /** What a first sync has made, in the database itself: each team has twenty members, and each person is in one team. */
-async function seed(): Promise<void> {
+async function seedDirectory(): Promise<void> {
   const users = Array.from({ length: PEOPLE }, (_, index) => ({ id: newId(Date.now()), index }));
   const teams = Array.from({ length: TEAMS }, (_, index) => ({ id: newId(Date.now()), index }));
   const bindings = users.map(({ id, index }) => ({ id: newId(Date.now()), user: id, team: teams[index % TEAMS]?.id }));
@@ -50,7 +58,7 @@ async function seed(): Promise<void> {
 }
 
 /** What a directory holds of all, page by page. */
-async function pages(path: string, more = '', sending = {}) {
+async function readPages(path: string, more = '', sending = {}) {
   const all: Record<string, string>[] = [];
   for (let startIndex = 1, total = 1; startIndex <= total; startIndex += PAGE) {
     const body = await must(directory.get(`${path}?startIndex=${startIndex}&count=${PAGE}${more}`, sending));
@@ -61,7 +69,7 @@ async function pages(path: string, more = '', sending = {}) {
 }
 
 /** The environment in which batches of the control database that write are counted, and the most rows that one of them reads. */
-function countingWrites() {
+function createWriteCountingEnv() {
   let writes = 0;
   let rowsRead = 0;
   const texts = new WeakMap<object, string>();
@@ -93,7 +101,7 @@ function countingWrites() {
   return { env: { CONTROL_DB } as unknown as Record<string, string>, writes: () => writes, rowsRead: () => rowsRead };
 }
 
-const stateOf = async () => ({
+const readState = async () => ({
   users: await countRows('users where company_id = ? and updated_at > 1', company.id),
   groups: await countRows('groups where company_id = ? and updated_at > 1', company.id),
   bindings: await countRows('group_bindings where company_id = ?', company.id),
@@ -102,52 +110,52 @@ const stateOf = async () => ({
 describe('a SCIM sync of 10,000 users and 500 groups', () => {
   it('reads all of them in pages of 1,000, with one query a page', async () => {
     const counted = createCountingD1();
-    const users = await pages(USERS_PATH, '', { env: counted.env });
+    const users = await readPages(USERS_PATH, '', { env: counted.env });
     expect(users.length).toBeGreaterThanOrEqual(PEOPLE);
     expect(new Set(users.map(({ id }) => id)).size).toBe(users.length);
     // Who is asking, and the page.
     expect(counted.calls()).toBeLessThanOrEqual(2 * Math.ceil(users.length / PAGE));
     expect(counted.longest()).toBeLessThan(2_000_000);
-    const groups = await pages(GROUPS_PATH, '&excludedAttributes=members');
+    const groups = await readPages(GROUPS_PATH, '&excludedAttributes=members');
     expect(groups.length).toBeGreaterThanOrEqual(TEAMS);
   }, 60_000);
 
   it('changes nothing and writes nothing the second time', async () => {
-    const before = await stateOf();
-    const counted = countingWrites();
+    const before = await readState();
+    const counted = createWriteCountingEnv();
     const sending = { env: counted.env };
-    const users = (await pages(USERS_PATH)).filter(({ userName }) => userName?.endsWith('@sync.example'));
+    const users = (await readPages(USERS_PATH)).filter(({ userName }) => userName?.endsWith('@sync.example'));
     // What each directory sends of each: every twentieth of the users here, and every tenth of the groups.
     for (const { id, userName, displayName, externalId } of users.filter((_, index) => index % 20 === 0)) {
       const json = { schemas: [USER_SCHEMA], userName, displayName, externalId, active: true };
       await must(directory.put(`${USERS_PATH}/${id}`, { json, ...sending }));
       await must(
         directory.patch(`${USERS_PATH}/${id}`, {
-          ...patch({ op: 'Replace', value: { ...json, active: 'True' } }),
+          ...makePatch({ op: 'Replace', value: { ...json, active: 'True' } }),
           ...sending,
         }),
       );
     }
-    const groups = (await pages(GROUPS_PATH)).filter(({ displayName }) => displayName?.startsWith('Team '));
+    const groups = (await readPages(GROUPS_PATH)).filter(({ displayName }) => displayName?.startsWith('Team '));
     for (const { id, displayName, members } of groups.filter((_, index) => index % 10 === 0)) {
       await must(directory.put(`${GROUPS_PATH}/${id}`, { json: { displayName, members }, ...sending }));
-      const adding = patch({ op: 'Add', path: 'members', value: members });
+      const adding = makePatch({ op: 'Add', path: 'members', value: members });
       await must(directory.patch(`${GROUPS_PATH}/${id}`, { ...adding, ...sending }));
     }
     expect(counted.writes()).toBe(0);
-    expect(await stateOf()).toEqual(before);
+    expect(await readState()).toEqual(before);
   }, 600_000);
 
   it('fills a group with 10,000 members in pages of 1,000, one transaction each, and none when repeated', async () => {
-    const users = (await pages(USERS_PATH, '&attributes=userName')).filter(({ userName }) =>
+    const users = (await readPages(USERS_PATH, '&attributes=userName')).filter(({ userName }) =>
       userName?.endsWith('@sync.example'),
     );
-    const group = await aDirectoryGroup(directory);
+    const group = await createDirectoryGroup(directory);
     const fill = async () => {
-      const counted = countingWrites();
+      const counted = createWriteCountingEnv();
       for (let from = 0; from < users.length; from += PAGE) {
         const value = users.slice(from, from + PAGE).map(({ id }) => ({ value: id }));
-        const adding = patch({ op: 'Add', path: 'members', value });
+        const adding = makePatch({ op: 'Add', path: 'members', value });
         await must(
           directory.patch(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`, { ...adding, env: counted.env }),
         );
@@ -162,19 +170,19 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     const whole = await must(directory.get(`${GROUPS_PATH}/${group.id}`));
     expect(whole.members).toHaveLength(PEOPLE);
     // The whole of it by PUT, as Okta sends it: without change, then half of it.
-    const counted = countingWrites();
+    const counted = createWriteCountingEnv();
     const json = { displayName: group.displayName, members: whole.members };
     await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json, env: counted.env }));
     expect(counted.writes()).toBe(0);
     const half = { ...json, members: whole.members.slice(0, PEOPLE / 2) };
     expect((await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: half }))).members).toHaveLength(PEOPLE / 2);
     const tag = (await directory.get(`${GROUPS_PATH}/${group.id}`)).headers.get('etag') as string;
-    const emptying = { ...patch({ op: 'remove', path: 'members' }), headers: { 'if-match': tag } };
+    const emptying = { ...makePatch({ op: 'remove', path: 'members' }), headers: { 'if-match': tag } };
     expect((await must(directory.patch(`${GROUPS_PATH}/${group.id}`, emptying))).members).toEqual([]);
   }, 600_000);
 
   it('is refused a page with too many members, and gets it without members', async () => {
-    const everybody = Array.from({ length: 6 }, () => aDirectoryGroup(directory));
+    const everybody = Array.from({ length: 6 }, () => createDirectoryGroup(directory));
     const groups = await Promise.all(everybody);
     await env.CONTROL_DB.prepare(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
@@ -183,20 +191,23 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
     )
       .bind(company.id, company.accountId, JSON.stringify(groups.map(({ id }) => id)))
       .run();
-    expect(refusal(await directory.get(`${GROUPS_PATH}?count=1000`))).toEqual([400, 'tooMany']);
+    expect(readRefusal(await directory.get(`${GROUPS_PATH}?count=1000`))).toEqual([400, 'tooMany']);
     expect((await directory.get(`${GROUPS_PATH}?count=1000&excludedAttributes=members`)).status).toBe(200);
     expect((await directory.get(`${GROUPS_PATH}/${groups[0].id}`)).body.members).toHaveLength(PEOPLE);
   }, 120_000);
 
   it('is refused 20,000 unknown members in a short answer', async () => {
-    const group = await aDirectoryGroup(directory);
+    const group = await createDirectoryGroup(directory);
     const value = Array.from({ length: 20_000 }, (_, index) => ({
       value: index.toString(16).padStart(24, 'a'),
       display: 'x'.repeat(8),
     }));
     expect(JSON.stringify(value).length).toBeGreaterThan(1_000_000);
-    const answer = await directory.patch(`${GROUPS_PATH}/${group.id}`, patch({ op: 'add', path: 'members', value }));
-    expect(refusal(answer)).toEqual([400, 'invalidValue']);
+    const answer = await directory.patch(
+      `${GROUPS_PATH}/${group.id}`,
+      makePatch({ op: 'add', path: 'members', value }),
+    );
+    expect(readRefusal(answer)).toEqual([400, 'invalidValue']);
     expect(JSON.stringify(answer.body).length).toBeLessThan(1000);
   });
 });

@@ -4,16 +4,16 @@ import { addToGroups, makeGroupInput } from '../support/console.ts';
 import { countRows } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, ENDPOINTS_PATH, type Receiver } from '../webhooks/support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver } from '../webhooks/support.ts';
 import {
-  aDirectory,
-  aDirectoryGroup,
-  aDirectoryUser,
-  groupInput as directoryGroupInput,
+  createDirectory,
+  createDirectoryGroup,
+  createDirectoryUser,
+  makeGroupInput as directoryGroupInput,
   GROUPS_PATH,
-  patch,
+  makePatch,
+  makeUserInput,
   USERS_PATH,
-  userInput,
 } from './support.ts';
 
 let company: Company;
@@ -22,9 +22,9 @@ let receiver: Receiver;
 let endpoint: string;
 beforeAll(async () => {
   company = await aCompany();
-  directory = await aDirectory(company);
-  receiver = aReceiver();
-  endpoint = (await anEndpoint(company, receiver))._id;
+  directory = await createDirectory(company);
+  receiver = createReceiver();
+  endpoint = (await createEndpoint(company, receiver))._id;
 });
 
 /** Whom a change is about; no id where the change makes it. */
@@ -54,7 +54,7 @@ async function listEvents() {
   return (await receiver.received()).map(({ event }) => event);
 }
 
-async function recordOf(answer: ApiResponse): Promise<{ action: string; resource_id: string }> {
+async function readRecord(answer: ApiResponse): Promise<{ action: string; resource_id: string }> {
   const query = new URLSearchParams({ correlation_id: answer.headers.get('x-correlation-id') as string });
   const find = async () => (await must(company.as.get(`/v1/audit-events?${query}`))).records;
   await expect.poll(async () => (await find()).length).toBe(1);
@@ -78,7 +78,7 @@ async function recordEvents(way: Operation, subject: Subject, isMade?: keyof Sub
     const [state] = [data.status].filter((status) => status !== undefined);
     return [type, ...about.map(called), ...(state === undefined ? [] : [state])].join(' ');
   });
-  const records = await Promise.all(answers.map(recordOf));
+  const records = await Promise.all(answers.map(readRecord));
   return {
     events: events.toSorted(),
     records: records.map(({ action, resource_id: ids }) => [action, ...ids.split('/').map(called)].join(' ')),
@@ -87,15 +87,15 @@ async function recordEvents(way: Operation, subject: Subject, isMade?: keyof Sub
 
 const password = 'quiet-harbour-lantern';
 let emails = 0;
-const anEmail = () => {
+const makeEmail = () => {
   emails += 1;
   return `told-${emails}@example.com`;
 };
-const members = (user: string) => [{ value: user }];
+const toMembers = (user: string) => [{ value: user }];
 const changeUser = (id: string, value: Record<string, unknown>) =>
-  directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'replace', value }));
+  directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'replace', value }));
 const changeGroup = (id: string, op: string, value: unknown) =>
-  directory.patch(`${GROUPS_PATH}/${id}`, patch({ op, path: 'members', value }));
+  directory.patch(`${GROUPS_PATH}/${id}`, makePatch({ op, path: 'members', value }));
 
 interface Change {
   made?: keyof Subject;
@@ -108,14 +108,14 @@ interface Change {
   records: { console: string[]; directory: string[] };
 }
 
-const alike = (...records: string[]) => ({ console: records, directory: records });
+const describeAlike = (...records: string[]) => ({ console: records, directory: records });
 const owner = () => company.as;
 
 const CHANGES: Record<string, Change> = {
   'a user who is made': {
     made: 'user',
-    console: () => signed(company.apiKey).post('/users', { json: { email: anEmail(), password } }),
-    directory: () => directory.post(USERS_PATH, { json: userInput() }),
+    console: () => signed(company.apiKey).post('/users', { json: { email: makeEmail(), password } }),
+    directory: () => directory.post(USERS_PATH, { json: makeUserInput() }),
     events: ['user.created user active'],
     // Making asks a directory for the action of inviting.
     records: { console: ['users:CreateUser user'], directory: ['users:invite user'] },
@@ -124,20 +124,20 @@ const CHANGES: Record<string, Change> = {
     console: ({ user }) => owner().put(`/v1/users/${user}`, { json: { name: 'Otherwise' } }),
     directory: ({ user }) => changeUser(user, { displayName: 'Otherwise' }),
     events: ['user.updated user active'],
-    records: alike('users:update user'),
+    records: describeAlike('users:update user'),
   },
   'a user who is deactivated': {
     console: ({ user }) => owner().post(`/v1/users/${user}/deactivate`),
     directory: ({ user }) => changeUser(user, { active: false }),
     events: ['user.deactivated user inactive'],
-    records: alike('users:deactivate user'),
+    records: describeAlike('users:deactivate user'),
   },
   'a user who is activated': {
     first: ({ user }) => must(owner().post(`/v1/users/${user}/deactivate`)),
     console: ({ user }) => owner().post(`/v1/users/${user}/activate`),
     directory: ({ user }) => changeUser(user, { active: 'True' }),
     events: ['user.activated user active'],
-    records: alike('users:activate user'),
+    records: describeAlike('users:activate user'),
   },
   'a user who is renamed and deactivated': {
     console: ({ user }) => [
@@ -154,14 +154,14 @@ const CHANGES: Record<string, Change> = {
     console: ({ user }) => owner().delete(`/v1/users/${user}`),
     directory: ({ user }) => directory.delete(`${USERS_PATH}/${user}`),
     events: ['group.member_removed group user', 'user.deleted user active'],
-    records: alike('users:delete user'),
+    records: describeAlike('users:delete user'),
   },
   'a group that is made': {
     made: 'group',
     console: () => owner().post('/v1/groups', { json: makeGroupInput() }),
     directory: () => directory.post(GROUPS_PATH, { json: directoryGroupInput() }),
     events: ['group.created group'],
-    records: alike('groups:create group'),
+    records: describeAlike('groups:create group'),
   },
   'a group that is made with a member': {
     made: 'group',
@@ -169,7 +169,7 @@ const CHANGES: Record<string, Change> = {
       () => owner().post('/v1/groups', { json: makeGroupInput() }),
       () => owner().post(`/v1/users/${of.user}/groups`, { json: { group_ids: [of.group] } }),
     ],
-    directory: ({ user }) => directory.post(GROUPS_PATH, { json: directoryGroupInput({ members: members(user) }) }),
+    directory: ({ user }) => directory.post(GROUPS_PATH, { json: directoryGroupInput({ members: toMembers(user) }) }),
     events: ['group.created group', 'group.member_added group user'],
     records: {
       console: ['groups:create group', 'users:assign_groups user group'],
@@ -180,11 +180,11 @@ const CHANGES: Record<string, Change> = {
     console: ({ group }) => owner().put(`/v1/groups/${group}`, { json: { name: `Other ${group}` } }),
     directory: ({ group }) => directory.put(`${GROUPS_PATH}/${group}`, { json: { displayName: `Other ${group}` } }),
     events: ['group.updated group'],
-    records: alike('groups:update group'),
+    records: describeAlike('groups:update group'),
   },
   'a user who enters a group': {
     console: ({ user, group }) => owner().post(`/v1/users/${user}/groups`, { json: { group_ids: [group] } }),
-    directory: ({ user, group }) => changeGroup(group, 'add', members(user)),
+    directory: ({ user, group }) => changeGroup(group, 'add', toMembers(user)),
     events: ['group.member_added group user'],
     records: { console: ['users:assign_groups user group'], directory: ['groups:update group user'] },
   },
@@ -200,14 +200,17 @@ const CHANGES: Record<string, Change> = {
     console: ({ group }) => owner().delete(`/v1/groups/${group}`),
     directory: ({ group }) => directory.delete(`${GROUPS_PATH}/${group}`),
     events: ['group.deleted group', 'group.member_removed group user'],
-    records: alike('groups:delete group'),
+    records: describeAlike('groups:delete group'),
   },
 };
 
 describe('the events and audit records of a change by SCIM', () => {
   it.each(Object.entries(CHANGES))('of %s are complete, by the console and by SCIM', async (_, change) => {
     for (const way of ['console', 'directory'] as const) {
-      const subject = { user: (await aDirectoryUser(directory)).id, group: (await aDirectoryGroup(directory)).id };
+      const subject = {
+        user: (await createDirectoryUser(directory)).id,
+        group: (await createDirectoryGroup(directory)).id,
+      };
       await change.first?.(subject);
       const found = await recordEvents(change[way], subject, change.made);
       expect([way, found]).toEqual([way, { events: change.events, records: change.records[way] }]);
@@ -215,34 +218,34 @@ describe('the events and audit records of a change by SCIM', () => {
   });
 
   it('that is a refused deactivation name the action users:deactivate', async () => {
-    const { id } = await aDirectoryUser(directory);
+    const { id } = await createDirectoryUser(directory);
     const { id: ownerId } = company.owner;
     const refused = await changeUser(ownerId, { active: false });
     expect(refused.status).toBe(403);
-    expect(await recordOf(refused)).toMatchObject({ action: 'users:deactivate', resource_id: ownerId, status: 403 });
+    expect(await readRecord(refused)).toMatchObject({ action: 'users:deactivate', resource_id: ownerId, status: 403 });
     const nothing = await changeUser(id, { active: true });
-    expect(await recordOf(nothing)).toMatchObject({ action: 'users:update', resource_id: id, status: 200 });
+    expect(await readRecord(nothing)).toMatchObject({ action: 'users:update', resource_id: id, status: 200 });
   });
 
   it('are the same for a response that is replayed by its idempotency key', async () => {
-    const { id: user } = await aDirectoryUser(directory);
-    const json = directoryGroupInput({ members: members(user) });
+    const { id: user } = await createDirectoryUser(directory);
+    const json = directoryGroupInput({ members: toMembers(user) });
     for (const replayed of [null, 'true']) {
       const answer = await directory.post(GROUPS_PATH, { json, headers: { 'Idempotency-Key': `makes-with-${user}` } });
       expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([201, replayed]);
       const record = { action: 'groups:create', resource_id: `${answer.body.id}/${user}` };
-      expect(await recordOf(answer)).toMatchObject(record);
+      expect(await readRecord(answer)).toMatchObject(record);
     }
   });
 
   it('of more than a hundred members at once name the group alone', async () => {
-    const { id } = await aDirectoryGroup(directory);
-    const users = await Promise.all(Array.from({ length: 101 }, () => aDirectoryUser(directory)));
+    const { id } = await createDirectoryGroup(directory);
+    const users = await Promise.all(Array.from({ length: 101 }, () => createDirectoryUser(directory)));
     const value = users.map((user) => ({ value: user.id }));
-    expect(await recordOf(await changeGroup(id, 'add', value.slice(1)))).toMatchObject({
+    expect(await readRecord(await changeGroup(id, 'add', value.slice(1)))).toMatchObject({
       resource_id: expect.stringMatching(/^\w{24}(\/\w{24}){100}$/),
     });
     await must(changeGroup(id, 'replace', []));
-    expect(await recordOf(await changeGroup(id, 'add', value))).toMatchObject({ resource_id: id });
+    expect(await readRecord(await changeGroup(id, 'add', value))).toMatchObject({ resource_id: id });
   });
 });

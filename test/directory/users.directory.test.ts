@@ -15,16 +15,16 @@ import {
 } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 import {
-  aDirectory,
-  aDirectoryGroup,
-  aDirectoryUser,
+  createDirectory,
+  createDirectoryGroup,
+  createDirectoryUser,
   ERROR,
   GROUPS_PATH,
-  patch,
-  refusal,
+  makePatch,
+  makeUserInput,
+  readRefusal,
   USER_SCHEMA,
   USERS_PATH,
-  userInput,
 } from './support.ts';
 
 let company: Company;
@@ -32,16 +32,16 @@ let directory: Caller;
 let owner: string;
 beforeAll(async () => {
   company = await aCompany();
-  directory = await aDirectory(company);
+  directory = await createDirectory(company);
   const { Resources } = await must(directory.get(`${USERS_PATH}?count=1`));
   owner = Resources[0].id;
 });
 
-const get = (id: string) => must(directory.get(`${USERS_PATH}/${id}`));
+const readUser = (id: string) => must(directory.get(`${USERS_PATH}/${id}`));
 
 describe('a SCIM user', () => {
   it('is made without a password, active, and in the form of SCIM', async () => {
-    const input = userInput({ userName: 'Ana.Souza@Example.com', displayName: 'Ana Souza' });
+    const input = makeUserInput({ userName: 'Ana.Souza@Example.com', displayName: 'Ana Souza' });
     const { status, headers, body } = await directory.post(USERS_PATH, { json: input });
     const location = `${BASE_URL}${USERS_PATH}/${body.id}`;
     expect([status, body]).toEqual([
@@ -85,19 +85,19 @@ describe('a SCIM user', () => {
     [{ DisplayName: 'Any case' }, 'Any case'],
     [{ [`${USER_SCHEMA}:displayName`]: 'With its schema' }, 'With its schema'],
   ])('gets the display name from %j', async (names, name) => {
-    const { displayName: _, ...input } = userInput();
+    const { displayName: _, ...input } = makeUserInput();
     expect(await must(directory.post(USERS_PATH, { json: { ...input, ...names } }))).toMatchObject({
       displayName: name,
     });
   });
 
   it('gets the display name from the user name if no name was sent', async () => {
-    const user = await aDirectoryUser(directory, { displayName: undefined, userName: 'only@example.com' });
+    const user = await createDirectoryUser(directory, { displayName: undefined, userName: 'only@example.com' });
     expect(user.displayName).toBe('only');
   });
 
   it('may be sent with all attributes of the RFC, and has only the user name as email', async () => {
-    const user = await aDirectoryUser(directory, {
+    const user = await createDirectoryUser(directory, {
       userName: 'whole@example.com',
       emails: [{ value: 'other@example.com', type: 'home', primary: true }],
       title: 'Head',
@@ -108,7 +108,7 @@ describe('a SCIM user', () => {
       unheard: { of: true },
     });
     expect(user.emails).toEqual([{ value: 'whole@example.com', type: 'work', primary: true }]);
-    expect(JSON.stringify(await get(user.id))).not.toMatch(/other@|Head|not-kept|department|unheard/);
+    expect(JSON.stringify(await readUser(user.id))).not.toMatch(/other@|Head|not-kept|department|unheard/);
   });
 
   it.each([
@@ -122,7 +122,7 @@ describe('a SCIM user', () => {
     [{ externalId: 5 }, 'externalId'],
     [{ name: 'flat' }, 'name'],
   ])('is not made with %j', async (wrong, says) => {
-    const { status, body } = await directory.post(USERS_PATH, { json: userInput(wrong) });
+    const { status, body } = await directory.post(USERS_PATH, { json: makeUserInput(wrong) });
     expect([status, body]).toEqual([
       400,
       { schemas: [ERROR], status: '400', scimType: 'invalidValue', detail: expect.stringContaining(says) },
@@ -130,33 +130,36 @@ describe('a SCIM user', () => {
   });
 
   it('is made once per userName and per externalId', async () => {
-    const first = await aDirectoryUser(directory);
+    const first = await createDirectoryUser(directory);
     const { userName, externalId } = first;
     expect(
-      refusal(await directory.post(USERS_PATH, { json: userInput({ userName: userName.toUpperCase() }) })),
+      readRefusal(await directory.post(USERS_PATH, { json: makeUserInput({ userName: userName.toUpperCase() }) })),
     ).toEqual([409, 'uniqueness']);
-    expect(refusal(await directory.post(USERS_PATH, { json: userInput({ externalId }) }))).toEqual([409, 'uniqueness']);
-    const other = await aDirectoryUser(directory);
-    const taken = patch({ op: 'replace', path: 'externalId', value: externalId });
-    expect(refusal(await directory.patch(`${USERS_PATH}/${other.id}`, taken))).toEqual([409, 'uniqueness']);
+    expect(readRefusal(await directory.post(USERS_PATH, { json: makeUserInput({ externalId }) }))).toEqual([
+      409,
+      'uniqueness',
+    ]);
+    const other = await createDirectoryUser(directory);
+    const taken = makePatch({ op: 'replace', path: 'externalId', value: externalId });
+    expect(readRefusal(await directory.patch(`${USERS_PATH}/${other.id}`, taken))).toEqual([409, 'uniqueness']);
     await must(directory.delete(`${USERS_PATH}/${first.id}`));
-    expect(await must(directory.post(USERS_PATH, { json: userInput({ userName, externalId }) }))).toMatchObject({
+    expect(await must(directory.post(USERS_PATH, { json: makeUserInput({ userName, externalId }) }))).toMatchObject({
       userName,
       externalId,
     });
   });
 
   it('is not found by another company, which may use the same externalId', async () => {
-    const user = await aDirectoryUser(directory);
-    const stranger = await aDirectory(await aCompany());
-    expect(await aDirectoryUser(stranger, { externalId: user.externalId })).toMatchObject({
+    const user = await createDirectoryUser(directory);
+    const stranger = await createDirectory(await aCompany());
+    expect(await createDirectoryUser(stranger, { externalId: user.externalId })).toMatchObject({
       externalId: user.externalId,
     });
     expect((await must(stranger.get(`${USERS_PATH}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
   });
 
   it('is replaced by PUT, and keeps what is not sent', async () => {
-    const user = await aDirectoryUser(directory);
+    const user = await createDirectoryUser(directory);
     const json = { userName: 'renamed@example.com', name: { givenName: 'New', familyName: 'Name' } };
     const { body } = await directory.put(`${USERS_PATH}/${user.id}`, { json });
     expect(body).toMatchObject({
@@ -164,27 +167,27 @@ describe('a SCIM user', () => {
       userName: 'renamed@example.com',
       externalId: user.externalId,
     });
-    expect(refusal(await directory.put(`${USERS_PATH}/${user.id}`, { json: { displayName: 'x' } }))).toEqual([
+    expect(readRefusal(await directory.put(`${USERS_PATH}/${user.id}`, { json: { displayName: 'x' } }))).toEqual([
       400,
       'invalidValue',
     ]);
   });
 
   it('is not written if nothing differs', async () => {
-    const input = userInput();
+    const input = makeUserInput();
     const user = await must(directory.post(USERS_PATH, { json: input }));
     const again = await must(directory.put(`${USERS_PATH}/${user.id}`, { json: input }));
     const patched = await must(
-      directory.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', value: { ...input, active: 'True' } })),
+      directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', value: { ...input, active: 'True' } })),
     );
     expect([again, patched]).toEqual([user, user]);
   });
 
   it('is deleted, and then not found', async () => {
-    const user = await aDirectoryUser(directory);
+    const user = await createDirectoryUser(directory);
     expect((await directory.delete(`${USERS_PATH}/${user.id}`)).status).toBe(204);
-    expect(refusal(await directory.get(`${USERS_PATH}/${user.id}`))).toEqual([404, undefined]);
-    expect(refusal(await directory.delete(`${USERS_PATH}/${user.id}`))).toEqual([404, undefined]);
+    expect(readRefusal(await directory.get(`${USERS_PATH}/${user.id}`))).toEqual([404, undefined]);
+    expect(readRefusal(await directory.delete(`${USERS_PATH}/${user.id}`))).toEqual([404, undefined]);
   });
 });
 
@@ -210,24 +213,26 @@ describe('PATCH of a SCIM user', () => {
     [[{ op: 'remove', path: 'emails[type eq "home"]' }], {}],
     [[{ op: 'replace', value: { id: 'another', schemas: [], 'emails[type eq "work"].value': 'z@example.com' } }], {}],
   ])('applies %j', async (operations, changes) => {
-    const user = await aDirectoryUser(directory, { externalId: undefined });
+    const user = await createDirectoryUser(directory, { externalId: undefined });
     const { meta: _, name, ...before } = user;
-    const { status, body } = await directory.patch(`${USERS_PATH}/${user.id}`, patch(...operations));
+    const { status, body } = await directory.patch(`${USERS_PATH}/${user.id}`, makePatch(...operations));
     expect(status).toBe(200);
     expect(body).toMatchObject({ ...before, ...changes });
     if (!('displayName' in changes)) expect(body.name).toEqual(name);
   });
 
   it('removes the externalId', async () => {
-    const user = await aDirectoryUser(directory);
-    const body = await must(directory.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'remove', path: 'externalId' })));
+    const user = await createDirectoryUser(directory);
+    const body = await must(
+      directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'remove', path: 'externalId' })),
+    );
     expect(body).not.toHaveProperty('externalId');
   });
 
   it('changes one part of a name and keeps the rest, also when it is repeated', async () => {
-    const user = await aDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
+    const user = await createDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
     const change = (path: string, value: string) =>
-      must(directory.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', path, value })));
+      must(directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', path, value })));
     expect((await change('name.givenName', 'Bia Maria')).displayName).toBe('Bia Maria Souza Lima');
     const twice = await change('name.givenName', 'Bia Maria');
     expect(twice.displayName).toBe('Bia Maria Souza Lima');
@@ -254,9 +259,9 @@ describe('PATCH of a SCIM user', () => {
     [{ Operations: [{ op: 'replace', path: 'userName', value: '' }] }, 'invalidValue'],
     [{ Operations: [{ op: 'replace', path: 'active', value: [] }] }, 'invalidValue'],
   ])('refuses %.100j', async (json, scimType) => {
-    const user = await aDirectoryUser(directory);
-    expect(refusal(await directory.patch(`${USERS_PATH}/${user.id}`, { json }))).toEqual([400, scimType]);
-    expect(await get(user.id)).toEqual(user);
+    const user = await createDirectoryUser(directory);
+    expect(readRefusal(await directory.patch(`${USERS_PATH}/${user.id}`, { json }))).toEqual([400, scimType]);
+    expect(await readUser(user.id)).toEqual(user);
   });
 });
 
@@ -265,35 +270,35 @@ describe('a change of a SCIM user to inactive or active', () => {
     const { id, email, password } = await aUser(company);
     const { token } = await must(logIn(company.slug, email, password));
     expect((await createCaller(token).get('/v1/auth/me')).status).toBe(200);
-    await must(directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'Replace', path: 'active', value: 'False' })));
+    await must(directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'Replace', path: 'active', value: 'False' })));
     expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     expect(await must(company.as.get(`/v1/users/${id}`))).toMatchObject({ status: 'inactive' });
-    await must(directory.patch(`${USERS_PATH}/${id}`, patch({ op: 'Replace', path: 'active', value: 'True' })));
+    await must(directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'Replace', path: 'active', value: 'True' })));
     expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     expect((await logIn(company.slug, email, password)).status).toBe(200);
   });
 
   it('is refused for users who are only invited, and so is a new address', async () => {
     const { id } = (await inviteUser(company, 'guest@example.com')).user;
-    expect(await get(id)).toMatchObject({ active: false });
-    const activating = patch({ op: 'replace', path: 'active', value: true });
+    expect(await readUser(id)).toMatchObject({ active: false });
+    const activating = makePatch({ op: 'replace', path: 'active', value: true });
     expect((await directory.patch(`${USERS_PATH}/${id}`, activating)).status).toBe(409);
-    const elsewhere = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
+    const elsewhere = makePatch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
     expect((await directory.patch(`${USERS_PATH}/${id}`, elsewhere)).status).toBe(409);
   });
 });
 
 describe('the owner of a company', () => {
   it.each([
-    ['PATCH', patch({ op: 'replace', path: 'active', value: false })],
-    ['PATCH', patch({ op: 'Replace', value: { active: 'False', displayName: 'x' } })],
-    ['PATCH', patch({ op: 'replace', path: 'userName', value: 'taken-over@example.com' })],
+    ['PATCH', makePatch({ op: 'replace', path: 'active', value: false })],
+    ['PATCH', makePatch({ op: 'Replace', value: { active: 'False', displayName: 'x' } })],
+    ['PATCH', makePatch({ op: 'replace', path: 'userName', value: 'taken-over@example.com' })],
     ['DELETE', {}],
   ])('is neither deactivated, deleted nor given another address by SCIM: %s', async (method, sending) => {
-    const before = await get(owner);
+    const before = await readUser(owner);
     const send = method === 'PATCH' ? directory.patch : directory.delete;
-    expect(refusal(await send(`${USERS_PATH}/${owner}`, sending))).toEqual([403, 'mutability']);
-    expect(await get(owner)).toEqual(before);
+    expect(readRefusal(await send(`${USERS_PATH}/${owner}`, sending))).toEqual([403, 'mutability']);
+    expect(await readUser(owner)).toEqual(before);
   });
 
   it('keeps the password reset link when SCIM is refused to set another address', async () => {
@@ -302,38 +307,38 @@ describe('the owner of a company', () => {
     const { email, password } = theirs.owner;
     await must(call('POST', '/v1/users/reset-password/request', { json: { company_slug: theirs.slug, email } }));
     const token = readLink(readNewestMail(email)).searchParams.get('token');
-    const other = patch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
-    const refused = await (await aDirectory(theirs)).patch(`${USERS_PATH}/${theirs.owner.id}`, other);
-    expect(refusal(refused)).toEqual([403, 'mutability']);
+    const other = makePatch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
+    const refused = await (await createDirectory(theirs)).patch(`${USERS_PATH}/${theirs.owner.id}`, other);
+    expect(readRefusal(refused)).toEqual([403, 'mutability']);
     const confirmed = await call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
     expect(confirmed.status).toBe(200);
   });
 
   it('keeps all required attributes when PATCH removes them', async () => {
-    const before = await get(owner);
+    const before = await readUser(owner);
     for (const [operation, expected] of [
       [{ op: 'remove' }, [400, 'noTarget']],
       [{ op: 'remove', path: 'userName' }, [400, 'invalidValue']],
       [{ op: 'remove', path: 'id' }, [400, 'mutability']],
       [{ op: 'remove', path: 'active' }, [200, undefined]],
     ] as const)
-      expect(refusal(await directory.patch(`${USERS_PATH}/${owner}`, patch(operation)))).toEqual(expected);
-    expect(await get(owner)).toEqual(before);
+      expect(readRefusal(await directory.patch(`${USERS_PATH}/${owner}`, makePatch(operation)))).toEqual(expected);
+    expect(await readUser(owner)).toEqual(before);
   });
 
   it('may leave a group by SCIM, and stays the owner', async () => {
-    const group = await aDirectoryGroup(directory, { members: [{ value: owner }] });
-    const leaving = patch({ op: 'remove', path: `members[value eq "${owner}"]` });
+    const group = await createDirectoryGroup(directory, { members: [{ value: owner }] });
+    const leaving = makePatch({ op: 'remove', path: `members[value eq "${owner}"]` });
     expect((await must(directory.patch(`${GROUPS_PATH}/${group.id}`, leaving))).members).toEqual([]);
     expect((await directory.delete(`${USERS_PATH}/${owner}`)).status).toBe(403);
-    expect(await get(owner)).toMatchObject({ active: true });
+    expect(await readUser(owner)).toMatchObject({ active: true });
   });
 
   it('can be renamed by SCIM like any user', async () => {
     const body = await must(
       directory.patch(
         `${USERS_PATH}/${owner}`,
-        patch({ op: 'replace', value: { displayName: 'The Owner', active: true } }),
+        makePatch({ op: 'replace', value: { displayName: 'The Owner', active: true } }),
       ),
     );
     expect(body).toMatchObject({ displayName: 'The Owner', active: true });
@@ -342,20 +347,20 @@ describe('the owner of a company', () => {
 
 describe('a new address of a SCIM user', () => {
   it('is set only by a client with all permissions of that user', async () => {
-    const group = await aDirectoryGroup(directory);
+    const group = await createDirectoryGroup(directory);
     const policy = await must(
       company.as.post('/v1/policies', {
         json: { name: 'Strong', document: { version: '2024-01-01', statements: [allow('policies:create')] } },
       }),
     );
     await must(company.as.post(`/v1/groups/${group.id}/policies/${policy._id}`));
-    const user = await aDirectoryUser(directory);
+    const user = await createDirectoryUser(directory);
     await bind(company, group.id, user.id);
     const weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
-    const taking = patch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
+    const taking = makePatch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
     expect((await weak.patch(`${USERS_PATH}/${user.id}`, taking)).status).toBe(403);
-    expect((await get(user.id)).userName).toBe(user.userName);
-    const harmless = await aDirectoryUser(directory);
+    expect((await readUser(user.id)).userName).toBe(user.userName);
+    const harmless = await createDirectoryUser(directory);
     expect((await weak.patch(`${USERS_PATH}/${harmless.id}`, taking)).body.userName).toBe('mine@example.com');
   });
 });
@@ -369,9 +374,9 @@ describe('the permissions of a SCIM client', () => {
     ['users:deactivate', { path: 'displayName', value: 'x' }, 403],
     ['users:get', { path: 'active', value: false }, 403],
   ] as const)('with %s: a replacement of %j is answered %i', async (action, operation, status) => {
-    const user = await aDirectoryUser(directory);
+    const user = await createDirectoryUser(directory);
     const by = withSecret(await aServiceAccountThat(company, allow(action, 'users:get')));
-    const answer = await by.patch(`${USERS_PATH}/${user.id}`, patch({ op: 'replace', ...operation }));
+    const answer = await by.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', ...operation }));
     expect(answer.status).toBe(status);
   });
 
@@ -391,7 +396,7 @@ describe('the permissions of a SCIM client', () => {
 
 describe('the ETag of a SCIM user', () => {
   it('is that of the whole user, whatever attributes are requested', async () => {
-    const user = await aDirectoryUser(directory);
+    const user = await createDirectoryUser(directory);
     const { headers, body } = await directory.get(`${USERS_PATH}/${user.id}?attributes=userName`);
     expect(body).toEqual({ schemas: [USER_SCHEMA], id: user.id, userName: user.userName });
     expect(headers.get('etag')).toBe(user.meta.version);
@@ -400,35 +405,35 @@ describe('the ETag of a SCIM user', () => {
   });
 
   it('that is stale in If-Match changes nothing, by any method', async () => {
-    const user = await aDirectoryUser(directory);
-    const json = userInput({ userName: user.userName });
+    const user = await createDirectoryUser(directory);
+    const json = makeUserInput({ userName: user.userName });
     const stale = { headers: { 'if-match': user.meta.version } };
     const changed = await must(directory.put(`${USERS_PATH}/${user.id}`, { json, ...stale }));
     for (const answer of [
       await directory.put(`${USERS_PATH}/${user.id}`, { json: { ...json, displayName: 'Stale' }, ...stale }),
       await directory.patch(`${USERS_PATH}/${user.id}`, {
-        ...patch({ op: 'replace', path: 'displayName', value: 'S' }),
+        ...makePatch({ op: 'replace', path: 'displayName', value: 'S' }),
         ...stale,
       }),
       await directory.delete(`${USERS_PATH}/${user.id}`, stale),
     ])
-      expect(refusal(answer)).toEqual([412, undefined]);
-    expect(await get(user.id)).toEqual(changed);
+      expect(readRefusal(answer)).toEqual([412, undefined]);
+    expect(await readUser(user.id)).toEqual(changed);
     const fresh = { headers: { 'if-match': `W/${changed.meta.version}` } };
     expect((await directory.delete(`${USERS_PATH}/${user.id}`, fresh)).status).toBe(204);
   });
 
   it('that goes stale during the request changes nothing', async () => {
-    const user = await aDirectoryUser(directory);
+    const user = await createDirectoryUser(directory);
     const { env } = createRivalEnv(/^update "users"/, () =>
       must(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
     );
-    const sending = { ...patch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
+    const sending = { ...makePatch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
     const { status } = await directory.patch(`${USERS_PATH}/${user.id}`, {
       ...sending,
       headers: { 'if-match': user.meta.version },
     });
-    expect([status, (await get(user.id)).displayName]).toEqual([412, 'Rival']);
+    expect([status, (await readUser(user.id)).displayName]).toEqual([412, 'Rival']);
   });
 });
 
@@ -443,12 +448,12 @@ describe('the body of a SCIM request', () => {
       'invalidSyntax',
     ],
   ])('that %s is refused', async (_, sending, scimType) => {
-    expect(refusal(await directory.post(USERS_PATH, sending))).toEqual([400, scimType]);
+    expect(readRefusal(await directory.post(USERS_PATH, sending))).toEqual([400, scimType]);
   });
 
   it('may have the content type application/scim+json', async () => {
     const sending = {
-      body: JSON.stringify(userInput()),
+      body: JSON.stringify(makeUserInput()),
       headers: { 'content-type': 'application/scim+json; charset=utf-8' },
     };
     expect((await directory.post(USERS_PATH, sending)).status).toBe(201);
@@ -456,7 +461,7 @@ describe('the body of a SCIM request', () => {
 
   it('that is too large is refused with a SCIM error', async () => {
     const sending = { body: `{"a":"${'x'.repeat(1024 * 1024)}"}`, headers: { 'content-type': 'application/json' } };
-    expect(refusal(await directory.post(USERS_PATH, sending))).toEqual([413, undefined]);
+    expect(readRefusal(await directory.post(USERS_PATH, sending))).toEqual([413, undefined]);
   });
 
   it('to an unknown path is answered with a SCIM error', async () => {

@@ -7,7 +7,7 @@ import { advanceClock, resetClock } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { anEmbed, embedOf } from './support.ts';
+import { createEmbed, makeEmbedRoutes } from './support.ts';
 
 let company: Company;
 let id: string;
@@ -21,14 +21,14 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const generate = (json: Record<string, unknown>, as = company.as) =>
+const generateEmbed = (json: Record<string, unknown>, as = company.as) =>
   as.post(`/api/v1/embed/dashboards/${id}`, { json });
 const dashboardEmbed = async (json: Record<string, unknown> = {}) =>
-  embedOf('d', await anEmbed(company, 'dashboards', id, json));
+  makeEmbedRoutes('d', await createEmbed(company, 'dashboards', id, json));
 
 describe('the creation of an embed', () => {
   it('answers a token, the address of its page, and its expiry', async () => {
-    const { status, body } = await generate({});
+    const { status, body } = await generateEmbed({});
     expect([status, body]).toEqual([
       201,
       {
@@ -67,13 +67,13 @@ describe('the creation of an embed', () => {
       { fixed_params: { regions: Array.from({ length: 900 }, (_, n) => `value ${n}`) } },
     ],
   ])('refuses %s', async (_what, json) => {
-    const { status, body } = await generate(json);
+    const { status, body } = await generateEmbed(json);
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
   it('answers 404 for what does not exist or is another company’s', async () => {
     const other = await aCompany();
-    expect((await generate({}, other.as)).status).toBe(404);
+    expect((await generateEmbed({}, other.as)).status).toBe(404);
     expect((await company.as.post(`/api/v1/embed/dashboards/${'0'.repeat(24)}`, { json: {} })).status).toBe(404);
     expect((await company.as.post(`/api/v1/embed/visualizations/${id}`, { json: {} })).status).toBe(404);
   });
@@ -166,15 +166,15 @@ describe('an embedded dashboard', () => {
       headers: { 'content-type': 'application/json' },
       body: '{"fixed_params": {"n": 12345678901234567890.123456789}}',
     });
-    const shown = await embedOf('v', sent.body.token).execute();
+    const shown = await makeEmbedRoutes('v', sent.body.token).execute();
     expect(shown.body.result.rows).toEqual([['12345678901234567890.123456789']]);
   });
 });
 
 describe('an embedded visualization', () => {
   it('is described and executed by itself', async () => {
-    const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
-    const embed = embedOf('v', token);
+    const token = await createEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
+    const embed = makeEmbedRoutes('v', token);
     const { body } = await embed.info();
     expect(body.visualization).toMatchObject({ id: visualization, name: 'Rows', filters: [{ slug: 'region' }] });
     expect(body.visualization.layout).toHaveLength(1);
@@ -191,15 +191,15 @@ describe('an embedded visualization', () => {
 
 describe('an embed token', () => {
   const refused = async (token: string) => {
-    const embed = embedOf('d', token);
+    const embed = makeEmbedRoutes('d', token);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
   };
 
   it('ends when it expires', async () => {
-    const token = await anEmbed(company, 'dashboards', id, { expires_in: 60 });
-    expect((await embedOf('d', token).info()).status).toBe(200);
+    const token = await createEmbed(company, 'dashboards', id, { expires_in: 60 });
+    expect((await makeEmbedRoutes('d', token).info()).status).toBe(200);
     advanceClock(61_000);
     await refused(token);
   });
@@ -209,23 +209,23 @@ describe('an embed token', () => {
     const tokens = [];
     for (const each of [one, other]) {
       const { dashboard } = await aSalesDashboard(each);
-      tokens.push(await anEmbed(each, 'dashboards', dashboard._id));
+      tokens.push(await createEmbed(each, 'dashboards', dashboard._id));
     }
     const [token = '', otherToken = ''] = tokens;
-    expect((await embedOf('d', token).info()).status).toBe(200);
+    expect((await makeEmbedRoutes('d', token).info()).status).toBe(200);
     expect((await one.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
     await refused(token);
-    expect((await embedOf('d', otherToken).info()).status).toBe(200);
+    expect((await makeEmbedRoutes('d', otherToken).info()).status).toBe(200);
     const { body } = await one.as.get('/v1/dashboards');
-    const renewed = await anEmbed(one, 'dashboards', body.records[0]._id);
-    expect((await embedOf('d', renewed).info()).status).toBe(200);
+    const renewed = await createEmbed(one, 'dashboards', body.records[0]._id);
+    expect((await makeEmbedRoutes('d', renewed).info()).status).toBe(200);
     await one.as.post('/api/v1/embed/rotate-key');
     await refused(renewed);
   });
 
   it('ends when the dashboard that it shows is deleted', async () => {
     const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
-    const embed = embedOf('d', await anEmbed(company, 'dashboards', dashboard._id));
+    const embed = makeEmbedRoutes('d', await createEmbed(company, 'dashboards', dashboard._id));
     await company.as.delete(`/v1/dashboards/${dashboard._id}`);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
@@ -234,7 +234,7 @@ describe('an embed token', () => {
 
   it('ends when the visualization that it shows is deleted', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1 AS n');
-    const embed = embedOf('v', await anEmbed(company, 'visualizations', _id));
+    const embed = makeEmbedRoutes('v', await createEmbed(company, 'visualizations', _id));
     expect((await company.as.delete(`/v1/visualizations/${_id}`)).status).toBe(204);
     for (const { status, body } of [await embed.info(), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
@@ -242,27 +242,27 @@ describe('an embed token', () => {
   });
 
   it('outlives a new version of the master secret, and ends when the old one is removed', async () => {
-    const token = await anEmbed(company, 'dashboards', id);
+    const token = await createEmbed(company, 'dashboards', id);
     const { 1: first } = JSON.parse((env as unknown as { EMBED_SECRETS: string }).EMBED_SECRETS);
     const second = 'another master secret, just as long as it has to be';
     const withBoth = { env: { EMBED_SECRETS: JSON.stringify({ 1: first, 2: second }) } };
     const withSecond = { env: { EMBED_SECRETS: JSON.stringify({ 2: second }) } };
-    expect((await embedOf('d', token).info(withBoth)).status).toBe(200);
-    expect((await embedOf('d', token).info(withSecond)).status).toBe(401);
+    expect((await makeEmbedRoutes('d', token).info(withBoth)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', token).info(withSecond)).status).toBe(401);
     const { body } = await company.as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, ...withBoth });
     expect(decodeProtectedHeader(body.token).kid).toBe('2');
-    expect((await embedOf('d', body.token).info(withSecond)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', body.token).info(withSecond)).status).toBe(200);
   });
 });
 
 describe('the allowed origins of an embed', () => {
   it('are those that its token names, and those of our own pages', async () => {
     const partner = 'https://partner.test';
-    const token = await anEmbed(company, 'dashboards', id, { allowed_origins: [partner] });
-    const allowed = await embedOf('d', token, { origin: partner }).execute();
+    const token = await createEmbed(company, 'dashboards', id, { allowed_origins: [partner] });
+    const allowed = await makeEmbedRoutes('d', token, { origin: partner }).execute();
     expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([200, partner]);
-    expect((await embedOf('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
-    const foreign = await embedOf('d', token, { origin: 'https://other.test' }).execute();
+    expect((await makeEmbedRoutes('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+    const foreign = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).execute();
     expect([foreign.status, foreign.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
     expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
     for (const [origin, answered] of [
@@ -273,24 +273,24 @@ describe('the allowed origins of an embed', () => {
       const preflight = await call('OPTIONS', `/api/embed/d/${token}/execute`, { headers });
       expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, answered]);
     }
-    const open = await anEmbed(company, 'visualizations', visualization);
-    const anywhere = await embedOf('v', open, { origin: 'https://other.test' }).info();
+    const open = await createEmbed(company, 'visualizations', visualization);
+    const anywhere = await makeEmbedRoutes('v', open, { origin: 'https://other.test' }).info();
     expect([anywhere.status, anywhere.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
   });
 });
 
 describe('the database calls of an embed', () => {
   it('are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
-    const token = await anEmbed(company, 'dashboards', id);
+    const token = await createEmbed(company, 'dashboards', id);
     const info = createCountingD1();
-    expect((await embedOf('d', token).info({ env: info.env })).status).toBe(200);
+    expect((await makeEmbedRoutes('d', token).info({ env: info.env })).status).toBe(200);
     expect(info.calls()).toBe(1);
-    await embedOf('d', token).execute({});
+    await makeEmbedRoutes('d', token).execute({});
     const cached = createCountingD1();
-    const { body } = await embedOf('d', token).execute({}, { env: cached.env });
+    const { body } = await makeEmbedRoutes('d', token).execute({}, { env: cached.env });
     expect([body.results?.[0].cached ?? body, cached.calls()]).toEqual([true, 1]);
     const forged = createCountingD1();
-    expect((await embedOf('d', `${token.slice(0, -4)}AAAA`).info({ env: forged.env })).status).toBe(401);
+    expect((await makeEmbedRoutes('d', `${token.slice(0, -4)}AAAA`).info({ env: forged.env })).status).toBe(401);
     expect(forged.calls()).toBe(0);
   });
 });
@@ -298,10 +298,10 @@ describe('the database calls of an embed', () => {
 describe('the rate limits of an embed', () => {
   it('are counted per token', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
-    const [one, other] = [await anEmbed(company, 'dashboards', id), await anEmbed(company, 'dashboards', id)];
+    const [one, other] = [await createEmbed(company, 'dashboards', id), await createEmbed(company, 'dashboards', id)];
     const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await embedOf('d', one).info(limited)).status);
+    for (let n = 0; n < 3; n++) statuses.push((await makeEmbedRoutes('d', one).info(limited)).status);
     expect(statuses).toEqual([200, 200, 429]);
-    expect((await embedOf('d', other).info(limited)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', other).info(limited)).status).toBe(200);
   });
 });

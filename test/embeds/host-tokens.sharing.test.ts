@@ -9,14 +9,14 @@ import { createCountingD1 } from '../support/counted.ts';
 import { sendOvertaken } from '../support/rival.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
-  anEmbed,
-  aSigningKey,
-  embedOf,
+  createEmbed,
+  createSigningKey,
   hostToken,
+  makeEmbedRoutes,
   REVOCATION_PATH,
+  readStatus,
   SIGNING_KEYS_PATH,
   type SigningKey,
-  statusOf,
 } from './support.ts';
 
 let company: Company;
@@ -29,16 +29,20 @@ beforeAll(async () => {
   const made = await aSalesDashboard(company);
   dashboard = made.dashboard._id;
   visualization = made.rows._id;
-  key = await aSigningKey(company);
+  key = await createSigningKey(company);
 });
 afterEach(resetClock);
 
-const seconds = (ahead = 0) => Math.floor(Date.now() / 1000) + ahead;
-const signed = (claims: Record<string, unknown> = {}, by = key) =>
+const getEpochSeconds = (ahead = 0) => Math.floor(Date.now() / 1000) + ahead;
+const signClaims = (claims: Record<string, unknown> = {}, by = key) =>
   hostToken(by, { dashboard_id: dashboard, ...claims });
-const dash = async (claims: Record<string, unknown> = {}, by = key) => statusOf('d', await signed(claims, by));
+const readDashboardStatus = async (claims: Record<string, unknown> = {}, by = key) =>
+  readStatus('d', await signClaims(claims, by));
 const expectInvalid = async (token: string, kind: 'd' | 'v' = 'd') => {
-  for (const { status, body } of [await embedOf(kind, token).info(), await embedOf(kind, token).execute()]) {
+  for (const { status, body } of [
+    await makeEmbedRoutes(kind, token).info(),
+    await makeEmbedRoutes(kind, token).execute(),
+  ]) {
     expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
   }
 };
@@ -57,7 +61,7 @@ describe('a signing key for tokens of a host', () => {
       },
     ]);
     const token = await hostToken(body, { dashboard_id: shown });
-    expect(await statusOf('d', token)).toBe(200);
+    expect(await readStatus('d', token)).toBe(200);
     const { id, created_at } = body;
     expect((await own.as.get(SIGNING_KEYS_PATH)).body).toEqual({
       total: 1,
@@ -79,27 +83,27 @@ describe('a signing key for tokens of a host', () => {
 
   it('is refused if there are two already, also if two are made at once', async () => {
     const own = await aCompany();
-    const first = await aSigningKey(own);
+    const first = await createSigningKey(own);
     const late = await sendOvertaken(
       /insert into "embed_signing_keys"/i,
-      () => aSigningKey(own),
+      () => createSigningKey(own),
       (changed) => own.as.post(SIGNING_KEYS_PATH, { env: changed }),
     );
     expect([late.status, late.body.error_code]).toEqual([409, 'EMBED_SIGNING_KEY_LIMIT']);
     await own.as.delete(`${SIGNING_KEYS_PATH}/${first.id}`);
-    await aSigningKey(own);
+    await createSigningKey(own);
   });
 });
 
 describe('a token that a host signs', () => {
   it('opens its dashboard, under the rules of its claims', async () => {
     const allowed_origins = ['https://host.test'];
-    const token = await signed({
+    const token = await signClaims({
       fixed_params: { regions: ['north', 'south'] },
       allowed_params: ['least'],
       allowed_origins,
     });
-    const embed = embedOf('d', token);
+    const embed = makeEmbedRoutes('d', token);
     const { status, body } = await embed.info();
     expect([
       status,
@@ -110,7 +114,7 @@ describe('a token that a host signs', () => {
     expect(regionsOf((await embed.execute()).body)).toEqual(['north', 'south']);
     const { body: refused } = await embed.execute({ regions: ['east'] });
     expect(refused.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
-    const foreign = await embedOf('d', token, { origin: 'https://other.test' }).info();
+    const foreign = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).info();
     expect(foreign.body.error_code).toBe('ORIGIN_NOT_ALLOWED');
     const page = await call('GET', `/embed/d/${token}`);
     expect([page.status, page.headers.get('content-security-policy')]).toEqual([
@@ -118,39 +122,49 @@ describe('a token that a host signs', () => {
       expect.stringContaining('frame-ancestors https://host.test'),
     ]);
     const alone = await hostToken(key, { visualization_id: visualization, jti: 'a page view' });
-    expect(await statusOf('v', alone)).toBe(200);
-    expect(await statusOf('d', alone)).toBe(401);
+    expect(await readStatus('v', alone)).toBe(200);
+    expect(await readStatus('d', alone)).toBe(401);
   });
 
   it('costs one database call, as our own tokens do', async () => {
-    const token = await signed();
+    const token = await signClaims();
     const counted = createCountingD1();
-    expect((await embedOf('d', token).info({ env: counted.env })).status).toBe(200);
+    expect((await makeEmbedRoutes('d', token).info({ env: counted.env })).status).toBe(200);
     expect(counted.calls()).toBe(1);
   });
 
   it('ignores claims that it does not know', async () => {
-    expect(await dash({ allow_downloads: true, theme: { primary_color: '#1d5bd8' }, locale: 'pt-BR' })).toBe(200);
-    expect(await dash({ iss: 'host', sub: 'somebody', nbf: seconds(-5), foo: { bar: 1 } })).toBe(200);
+    expect(
+      await readDashboardStatus({ allow_downloads: true, theme: { primary_color: '#1d5bd8' }, locale: 'pt-BR' }),
+    ).toBe(200);
+    expect(await readDashboardStatus({ iss: 'host', sub: 'somebody', nbf: getEpochSeconds(-5), foo: { bar: 1 } })).toBe(
+      200,
+    );
   });
 
   const wrong: [string, () => Record<string, unknown>][] = [
     ['no audience', () => ({ aud: undefined })],
     ['another audience', () => ({ aud: 'share-portal' })],
     ['no expiry', () => ({ exp: undefined })],
-    ['an expiry in a week', () => ({ exp: seconds(7 * 86_400) })],
-    ['an expiry in a day and half a minute', () => ({ exp: seconds(86_430) })],
+    ['an expiry in a week', () => ({ exp: getEpochSeconds(7 * 86_400) })],
+    ['an expiry in a day and half a minute', () => ({ exp: getEpochSeconds(86_430) })],
     [
       'an expiry more than a day ahead of a clock that is half a minute ahead',
-      () => ({ iat: seconds(30), exp: seconds(86_460) }),
+      () => ({ iat: getEpochSeconds(30), exp: getEpochSeconds(86_460) }),
     ],
-    ['an expiry in a week, made in six days', () => ({ iat: seconds(6 * 86_400), exp: seconds(7 * 86_400) })],
-    ['an expiry more than a year after it was made', () => ({ iat: seconds(-366 * 86_400), exp: seconds(60) })],
-    ['an expiry that has passed', () => ({ exp: seconds(-1) })],
-    ['an expiry that is a text', () => ({ exp: String(seconds(60)) })],
+    [
+      'an expiry in a week, made in six days',
+      () => ({ iat: getEpochSeconds(6 * 86_400), exp: getEpochSeconds(7 * 86_400) }),
+    ],
+    [
+      'an expiry more than a year after it was made',
+      () => ({ iat: getEpochSeconds(-366 * 86_400), exp: getEpochSeconds(60) }),
+    ],
+    ['an expiry that has passed', () => ({ exp: getEpochSeconds(-1) })],
+    ['an expiry that is a text', () => ({ exp: String(getEpochSeconds(60)) })],
     ['no time at which it was made', () => ({ iat: undefined })],
-    ['a time at which it was made that is to come', () => ({ iat: seconds(120) })],
-    ['a time from which it is good that is to come', () => ({ nbf: seconds(120) })],
+    ['a time at which it was made that is to come', () => ({ iat: getEpochSeconds(120) })],
+    ['a time from which it is good that is to come', () => ({ nbf: getEpochSeconds(120) })],
     ['neither a dashboard nor a visualization', () => ({ dashboard_id: undefined })],
     ['both a dashboard and a visualization', () => ({ visualization_id: visualization })],
     ['a dashboard that is no id', () => ({ dashboard_id: `${dashboard}' or 1=1` })],
@@ -179,14 +193,14 @@ describe('a token that a host signs', () => {
     ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],
   ];
   it.each(wrong)('with %s is invalid', async (_what, claims) => {
-    await expectInvalid(await signed(claims()));
+    await expectInvalid(await signClaims(claims()));
   });
 
   it('is valid for a day at most, and until its expiry', async () => {
-    const token = await signed({ exp: seconds(86_400) });
-    expect(await statusOf('d', token)).toBe(200);
+    const token = await signClaims({ exp: getEpochSeconds(86_400) });
+    expect(await readStatus('d', token)).toBe(200);
     advanceClock(86_000_000);
-    expect(await statusOf('d', token)).toBe(200);
+    expect(await readStatus('d', token)).toBe(200);
     advanceClock(86_401_000);
     await expectInvalid(token);
   });
@@ -196,21 +210,21 @@ describe('a token that a host signs', () => {
     ['a week ago', -7 * 86_400, 86_390],
     ['by a clock that is half a minute ahead', 30, 86_430],
   ])('is valid if it ends within a day and was made %s', async (_when, iat, exp) => {
-    expect(await dash({ iat: seconds(iat), exp: seconds(exp) })).toBe(200);
+    expect(await readDashboardStatus({ iat: getEpochSeconds(iat), exp: getEpochSeconds(exp) })).toBe(200);
   });
 
   it('is refused unless it is signed with HS256 and the company’s key', async () => {
-    const claims = { aud: 'embed', iat: seconds(), exp: seconds(60), dashboard_id: dashboard };
+    const claims = { aud: 'embed', iat: getEpochSeconds(), exp: getEpochSeconds(60), dashboard_id: dashboard };
     const secret = new TextEncoder().encode(key.secret);
     const header = { alg: 'HS256', kid: key.id };
     // Written as a text, a list of one is what it holds.
     const lists = [[key.id], [[key.id]]] as unknown as string[];
-    const [, payload] = (await signed()).split('.');
+    const [, payload] = (await signClaims()).split('.');
     const encode = (value: unknown) =>
       btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
     const rsa = (await generateKeyPair('RS256')).privateKey;
     const other = await aCompany();
-    const theirs = await aSigningKey(other);
+    const theirs = await createSigningKey(other);
     for (const token of [
       new UnsecuredJWT(claims).encode(),
       `${encode({ alg: 'none', kid: key.id })}.${payload}.`,
@@ -228,7 +242,7 @@ describe('a token that a host signs', () => {
       ...(await Promise.all(
         lists.map((kid) => new SignJWT(claims).setProtectedHeader({ ...header, kid }).sign(secret)),
       )),
-      `${(await signed()).slice(0, -4)}AAAA`,
+      `${(await signClaims()).slice(0, -4)}AAAA`,
     ]) {
       await expectInvalid(token);
       expect((await call('GET', `/embed/d/${token}`)).headers.get('content-security-policy')).toContain(
@@ -245,57 +259,63 @@ describe('a token that a host signs', () => {
   it('opens no dashboard of another company', async () => {
     const other = await aCompany();
     const theirs = (await aSalesDashboard(other)).dashboard._id;
-    await expectInvalid(await signed({ dashboard_id: theirs }));
-    await expectInvalid(await signed({ dashboard_id: theirs }, { ...key, secret: 'x'.repeat(43) }));
+    await expectInvalid(await signClaims({ dashboard_id: theirs }));
+    await expectInvalid(await signClaims({ dashboard_id: theirs }, { ...key, secret: 'x'.repeat(43) }));
   });
 
   it('ends by its jti, by its dashboard, with all others, and when its dashboard is deleted', async () => {
     const own = await aCompany();
     const made = await aSalesDashboard(own);
-    const ownKey = await aSigningKey(own);
+    const ownKey = await createSigningKey(own);
     const sign = (claims: Record<string, unknown> = {}) =>
-      hostToken(ownKey, { dashboard_id: made.dashboard._id, iat: seconds(-10), ...claims });
+      hostToken(ownKey, { dashboard_id: made.dashboard._id, iat: getEpochSeconds(-10), ...claims });
     const revoke = async (json: unknown) => expect((await own.as.post(REVOCATION_PATH, { json })).status).toBe(204);
     const one = await sign({ jti: 'one' });
     const two = await sign({ jti: 'two' });
-    const alone = await hostToken(ownKey, { visualization_id: made.rows._id, iat: seconds(-10) });
+    const alone = await hostToken(ownKey, { visualization_id: made.rows._id, iat: getEpochSeconds(-10) });
     await revoke({ token_id: 'one' });
-    expect([await statusOf('d', one), await statusOf('d', two)]).toEqual([401, 200]);
+    expect([await readStatus('d', one), await readStatus('d', two)]).toEqual([401, 200]);
     const second = Math.floor(Date.now() / 1000);
     await revoke({ dashboard_id: made.dashboard._id });
-    expect([await statusOf('d', two), await statusOf('v', alone)]).toEqual([401, 200]);
+    expect([await readStatus('d', two), await readStatus('v', alone)]).toEqual([401, 200]);
     // Those of the same second count as made before: their host says no more than the second.
-    expect(await statusOf('d', await sign({ iat: second }))).toBe(401);
+    expect(await readStatus('d', await sign({ iat: second }))).toBe(401);
     advanceClock(2_000);
-    expect(await statusOf('d', await sign({ iat: seconds(2) }))).toBe(200);
+    expect(await readStatus('d', await sign({ iat: getEpochSeconds(2) }))).toBe(200);
     expect((await own.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
-    expect(await statusOf('v', alone)).toBe(401);
+    expect(await readStatus('v', alone)).toBe(401);
     advanceClock(4_000);
-    const last = await sign({ iat: seconds(4) });
-    expect(await statusOf('d', last)).toBe(200);
+    const last = await sign({ iat: getEpochSeconds(4) });
+    expect(await readStatus('d', last)).toBe(200);
     await own.as.delete(`/v1/dashboards/${made.dashboard._id}`);
-    expect(await statusOf('d', last)).toBe(401);
+    expect(await readStatus('d', last)).toBe(401);
   });
 
   it('has a rate limit of its own, whatever id its host gives it', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '1' } };
-    const theirs = await anEmbed(company, 'dashboards', dashboard);
-    const one = await signed({ jti: 'same' });
-    const other = await signed({ jti: 'same', iat: seconds(-1) });
+    const theirs = await createEmbed(company, 'dashboards', dashboard);
+    const one = await signClaims({ jti: 'same' });
+    const other = await signClaims({ jti: 'same', iat: getEpochSeconds(-1) });
     const statuses = [];
-    for (const token of [one, one, other, theirs]) statuses.push((await embedOf('d', token).info(limited)).status);
+    for (const token of [one, one, other, theirs])
+      statuses.push((await makeEmbedRoutes('d', token).info(limited)).status);
     expect(statuses).toEqual([200, 429, 200, 200]);
   });
 
   it('leaves events as our own tokens do', async () => {
     const own = await aCompany();
     const made = await aSalesDashboard(own);
-    const ownKey = await aSigningKey(own);
-    await embedOf(
+    const ownKey = await createSigningKey(own);
+    await makeEmbedRoutes(
       'd',
-      await hostToken(ownKey, { dashboard_id: made.dashboard._id, jti: 'seen', exp: seconds(-5), iat: seconds(-60) }),
+      await hostToken(ownKey, {
+        dashboard_id: made.dashboard._id,
+        jti: 'seen',
+        exp: getEpochSeconds(-5),
+        iat: getEpochSeconds(-60),
+      }),
     ).info();
-    await embedOf(
+    await makeEmbedRoutes(
       'd',
       await hostToken({ ...ownKey, secret: 'x' }, { dashboard_id: made.dashboard._id, jti: 'forged' }),
     ).info();

@@ -15,16 +15,16 @@ beforeAll(async () => {
   await must(company.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', font: 'serif', radius: 8 } }));
 });
 
-const embed = (json: unknown) => company.as.post(`/api/v1/embed/dashboards/${dashboardId}`, { json });
+const generateEmbed = (json: unknown) => company.as.post(`/api/v1/embed/dashboards/${dashboardId}`, { json });
 
 describe('an embed token', () => {
   it('may carry a theme, which overrides the brand of the company', async () => {
-    const { token } = await must(embed({ theme: THEME }));
+    const { token } = await must(generateEmbed({ theme: THEME }));
     const { branding } = await must(call('GET', `/api/embed/d/${token}/info`));
     expect(branding).toEqual({ ...THEME, font: 'serif' });
     // The page wears it before it has asked for anything.
     expect(String((await call('GET', `/embed/d/${token}`)).body)).toContain(JSON.stringify(THEME));
-    const plain = await must(embed({}));
+    const plain = await must(generateEmbed({}));
     const { branding: own } = await must(call('GET', `/api/embed/d/${plain.token}/info`));
     expect(own).toEqual({ name: 'Aves & Cia', font: 'serif', radius: 8 });
   });
@@ -42,18 +42,18 @@ describe('an embed token', () => {
     [{ background: '#ffffff', text_color: '#eeeeee' }, 'theme.text_color'],
     [{ font: 'Papyrus' }, 'theme.font'],
   ])('is refused with a theme of low contrast or unknown font: %j', async (theme, field) => {
-    const { status, body } = await embed({ theme });
+    const { status, body } = await generateEmbed({ theme });
     expect([status, body.details?.[0]?.field]).toEqual([422, field]);
   });
 
   it('may name the language of its page, which the URL can override', async () => {
-    const { token } = await must(embed({ locale: 'pt-BR' }));
+    const { token } = await must(generateEmbed({ locale: 'pt-BR' }));
     const languageOf = async (query = '') => {
       const headers = { 'accept-language': 'es' };
       return (await call('GET', `/embed/d/${token}${query}`, { headers })).headers.get('content-language');
     };
     expect(await languageOf()).toBe('pt-BR');
     expect(await languageOf('?locale=en')).toBe('en');
-    expect((await embed({ locale: 'de' })).status).toBe(422);
+    expect((await generateEmbed({ locale: 'de' })).status).toBe(422);
   });
 });

@@ -21,15 +21,15 @@ export async function makeEmbed(
 }
 
 /** Makes an embed token, and answers the token alone. */
-export const anEmbed = async (...made: Parameters<typeof makeEmbed>): Promise<string> =>
+export const createEmbed = async (...made: Parameters<typeof makeEmbed>): Promise<string> =>
   (await makeEmbed(...made)).token;
 
 /** The status that `info` answers for an embed token. */
-export const statusOf = async (kind: 'd' | 'v', token: string): Promise<number> =>
-  (await embedOf(kind, token).info()).status;
+export const readStatus = async (kind: 'd' | 'v', token: string): Promise<number> =>
+  (await makeEmbedRoutes(kind, token).info()).status;
 
 /** What the holder of an embed token may ask. */
-export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {
+export function makeEmbedRoutes(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {
   const path = `/api/embed/${kind}/${token}`;
   const sending = (more: RequestOptions = {}): RequestOptions => ({
     ...more,
@@ -45,7 +45,7 @@ export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, 
 
 export const SIGNING_KEYS_PATH = '/api/v1/embed/signing-keys';
 
-export const aSigningKey = async ({ as }: Pick<Company, 'as'>): Promise<SigningKey> => {
+export const createSigningKey = async ({ as }: Pick<Company, 'as'>): Promise<SigningKey> => {
   const { status, body } = await as.post(SIGNING_KEYS_PATH);
   expect(status).toBe(201);
   return body;

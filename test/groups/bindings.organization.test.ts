@@ -24,7 +24,7 @@ beforeAll(async () => {
   admin = signed(company.apiKey);
 });
 
-const NOWHERE = '0'.repeat(24);
+const UNKNOWN_ID = '0'.repeat(24);
 
 describe('the binding of a member to a group', () => {
   it('puts a user into a group within an account, and is returned', async () => {
@@ -94,12 +94,12 @@ describe('the binding of a member to a group', () => {
     const [groupId, user, robot] = await Promise.all([aGroup(company), aUser(company), aServiceAccount(company)]);
     const good = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
     for (const [field, wrong] of [
-      ['principal_id', { principal_id: NOWHERE }],
+      ['principal_id', { principal_id: UNKNOWN_ID }],
       ['principal_id', { principal_id: 'nobody' }],
       ['principal_id', { principal_id: other.owner.id }],
       ['principal_id', { principal_id: robot.id }],
       ['principal_id', { principal_type: 'service_account' }],
-      ['account_id', { account_id: NOWHERE }],
+      ['account_id', { account_id: UNKNOWN_ID }],
       ['account_id', { account_id: other.accountId }],
     ] as const) {
       const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json: { ...good, ...wrong } });
@@ -111,7 +111,7 @@ describe('the binding of a member to a group', () => {
       });
       expect([status, body.details[0].field]).toEqual([422, missing]);
     }
-    expect((await admin.post(`/groups/${NOWHERE}/bindings`, { json: good })).status).toBe(404);
+    expect((await admin.post(`/groups/${UNKNOWN_ID}/bindings`, { json: good })).status).toBe(404);
   });
 
   it('is removed once, and then not found', async () => {

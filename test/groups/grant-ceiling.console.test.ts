@@ -16,14 +16,14 @@ import { allow, aPolicy, deny, must, aUser as unboundUser } from '../support/sig
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 /** Nobody gives what they lack: somebody who manages all people, groups and permissions, and may see nothing else. */
-const MANAGES = ['users:*', 'groups:*', 'permissions:*', 'policies:*'];
-const WIDER = 'visualizations:get';
+const MANAGER_ACTIONS = ['users:*', 'groups:*', 'permissions:*', 'policies:*'];
+const WIDER_ACTION = 'visualizations:get';
 
 let company: Company;
 let manager: { id: string; as: Caller };
 beforeAll(async () => {
   company = await aCompany();
-  manager = await aUser(company, { can: MANAGES });
+  manager = await aUser(company, { can: MANAGER_ACTIONS });
 });
 
 function expectRefused(answer: ApiResponse, action?: string): void {
@@ -32,74 +32,80 @@ function expectRefused(answer: ApiResponse, action?: string): void {
 }
 
 /** A group with one policy of these statements. */
-async function groupThat(...statements: Parameters<typeof aPolicy>[1]): Promise<string> {
+async function createGroupOf(...statements: Parameters<typeof aPolicy>[1]): Promise<string> {
   const { _id } = await createConsoleGroup(company);
   await must(company.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, statements)}`));
   return _id;
 }
 
-const put = (as: Caller, method: 'post' | 'put' | 'delete', userId: string, ...group_ids: string[]) =>
+const putMembership = (as: Caller, method: 'post' | 'put' | 'delete', userId: string, ...group_ids: string[]) =>
   as[method](`/v1/users/${userId}/groups`, { json: { group_ids } });
-const groupsOf = async (id: string): Promise<string[]> => (await must(company.as.get(`/v1/users/${id}`))).group_ids;
+const listGroups = async (id: string): Promise<string[]> => (await must(company.as.get(`/v1/users/${id}`))).group_ids;
 
 /** One group for each source of access that is wider than the manager's. */
-const widerGroups = async (): Promise<string[]> => [
+const createWiderGroups = async (): Promise<string[]> => [
   (await readGlobalGroups(company)).administrators,
   (await readGlobalGroups(company)).viewers,
-  await groupThat(allow(WIDER)),
+  await createGroupOf(allow(WIDER_ACTION)),
   (await createConsoleGroup(company, { roles: [{ name: 'R', target: 'visualizations', actions: ['read'] }] }))._id,
   (await createConsoleGroup(company, { roles: [{ name: 'R', target: '*', actions: ['read'] }] }))._id,
-  (await createConsoleGroup(company, { permissionIds: [await createPermission(company, WIDE_PERMISSION())] }))._id,
+  (await createConsoleGroup(company, { permissionIds: [await createPermission(company, makeWidePermission())] }))._id,
 ];
-const WIDE_PERMISSION = () => ({ target: { company_id: company.id, service_name: 'visualizations' } });
+const makeWidePermission = () => ({ target: { company_id: company.id, service_name: 'visualizations' } });
 
 describe('a membership of a group that may do more than the caller', () => {
   it('is refused, whatever gives the group more, for others and oneself', async () => {
     const { id } = await unboundUser(company);
-    const before = await groupsOf(manager.id);
-    for (const group of await widerGroups()) {
+    const before = await listGroups(manager.id);
+    for (const group of await createWiderGroups()) {
       for (const method of ['post', 'put'] as const) {
-        expectRefused(await put(manager.as, method, id, group));
-        expectRefused(await put(manager.as, method, manager.id, ...before, group));
+        expectRefused(await putMembership(manager.as, method, id, group));
+        expectRefused(await putMembership(manager.as, method, manager.id, ...before, group));
       }
     }
-    expect([await groupsOf(id), await groupsOf(manager.id)]).toEqual([[], before]);
+    expect([await listGroups(id), await listGroups(manager.id)]).toEqual([[], before]);
   });
 
   it('is refused together with a membership of a weaker group', async () => {
     const { id } = await unboundUser(company);
-    const narrow = await groupThat(allow('users:list'));
-    expectRefused(await put(manager.as, 'post', id, narrow, await groupThat(allow(WIDER))), WIDER);
-    expect(await groupsOf(id)).toEqual([]);
+    const narrow = await createGroupOf(allow('users:list'));
+    expectRefused(
+      await putMembership(manager.as, 'post', id, narrow, await createGroupOf(allow(WIDER_ACTION))),
+      WIDER_ACTION,
+    );
+    expect(await listGroups(id)).toEqual([]);
   });
 
   it('is accepted if the group may do no more, and from administrators', async () => {
     const { id } = await unboundUser(company);
-    const narrow = await groupThat(allow('users:list', 'groups:*'), deny('visualizations:*'));
-    expect((await put(manager.as, 'post', id, narrow)).status).toBe(200);
+    const narrow = await createGroupOf(allow('users:list', 'groups:*'), deny('visualizations:*'));
+    expect((await putMembership(manager.as, 'post', id, narrow)).status).toBe(200);
     const admin = await aUser(company, { can: ['*'] });
-    for (const group of await widerGroups()) expect((await put(admin.as, 'post', id, group)).status).toBe(200);
+    for (const group of await createWiderGroups())
+      expect((await putMembership(admin.as, 'post', id, group)).status).toBe(200);
   });
 
   it('stays when a user with it gets other groups', async () => {
     const { id } = await unboundUser(company);
-    const wide = await groupThat(allow(WIDER));
-    const narrow = await groupThat(allow('users:list'));
+    const wide = await createGroupOf(allow(WIDER_ACTION));
+    const narrow = await createGroupOf(allow('users:list'));
     await addToGroups(company, id, wide);
-    expect((await put(manager.as, 'put', id, wide, narrow)).body.group_ids).toEqual([wide, narrow].toSorted());
-    expect((await put(manager.as, 'post', id, wide)).status).toBe(200);
-    expect((await put(manager.as, 'put', id, narrow)).body.group_ids).toEqual([narrow]);
-    expectRefused(await put(manager.as, 'post', id, wide), WIDER);
+    expect((await putMembership(manager.as, 'put', id, wide, narrow)).body.group_ids).toEqual(
+      [wide, narrow].toSorted(),
+    );
+    expect((await putMembership(manager.as, 'post', id, wide)).status).toBe(200);
+    expect((await putMembership(manager.as, 'put', id, narrow)).body.group_ids).toEqual([narrow]);
+    expectRefused(await putMembership(manager.as, 'post', id, wide), WIDER_ACTION);
   });
 
   it('is refused by an invitation, and nobody is invited', async () => {
     const invite = (as: Caller, email: string, ...group_ids: string[]) =>
       as.post('/v1/users/invite', { json: { email, group_ids } });
     let count = 0;
-    for (const group of await widerGroups()) {
+    for (const group of await createWiderGroups()) {
       count += 1;
       const email = `climber-${count}@${company.slug}.test`;
-      expectRefused(await invite(manager.as, email, await groupThat(allow('users:list')), group));
+      expectRefused(await invite(manager.as, email, await createGroupOf(allow('users:list')), group));
       expect(listMailsTo(email)).toEqual([]);
       expect(readStatusAndCode(await invite(manager.as, email))).toEqual([201, undefined]);
       expectRefused(await invite(manager.as, email, group));
@@ -110,42 +116,42 @@ describe('a membership of a group that may do more than the caller', () => {
 
 describe('the removal of a Deny', () => {
   it('is refused to those who may not do what it denies, when a member leaves the group', async () => {
-    const denying = await groupThat(allow('users:list'), deny(WIDER));
+    const denying = await createGroupOf(allow('users:list'), deny(WIDER_ACTION));
     const { id } = await unboundUser(company);
     await addToGroups(company, id, denying);
     for (const answer of [
-      await put(manager.as, 'delete', id, denying),
-      await put(manager.as, 'put', id),
+      await putMembership(manager.as, 'delete', id, denying),
+      await putMembership(manager.as, 'put', id),
       await manager.as.delete(`/v1/groups/${denying}`),
     ]) {
-      expectRefused(answer, WIDER);
+      expectRefused(answer, WIDER_ACTION);
     }
-    expect(await groupsOf(id)).toEqual([denying]);
-    expect((await put(company.as, 'put', id)).body.group_ids).toEqual([]);
+    expect(await listGroups(id)).toEqual([denying]);
+    expect((await putMembership(company.as, 'put', id)).body.group_ids).toEqual([]);
   });
 
   it('is refused to the users whom it binds', async () => {
-    const bound = await aUser(company, { can: [...MANAGES, WIDER] });
-    const denying = await groupThat(deny(WIDER));
+    const bound = await aUser(company, { can: [...MANAGER_ACTIONS, WIDER_ACTION] });
+    const denying = await createGroupOf(deny(WIDER_ACTION));
     await addToGroups(company, bound.id, denying);
-    const own = (await groupsOf(bound.id)).filter((id) => id !== denying);
+    const own = (await listGroups(bound.id)).filter((id) => id !== denying);
     const [policy] = (await must(company.as.get(`/v1/groups/${denying}`))).attached_policies;
     for (const answer of [
-      await put(bound.as, 'delete', bound.id, denying),
-      await put(bound.as, 'put', bound.id, ...own),
+      await putMembership(bound.as, 'delete', bound.id, denying),
+      await putMembership(bound.as, 'put', bound.id, ...own),
       await bound.as.delete(`/v1/groups/${denying}`),
       await bound.as.delete(`/v1/groups/${denying}/policies/${policy}`),
     ]) {
-      expectRefused(answer, WIDER);
+      expectRefused(answer, WIDER_ACTION);
     }
     expect((await bound.as.get('/v1/visualizations/x')).status).toBe(403);
   });
 
   it('is allowed if the caller may do what is denied', async () => {
-    const denying = await groupThat(deny('users:list'));
+    const denying = await createGroupOf(deny('users:list'));
     const { id } = await unboundUser(company);
     await addToGroups(company, id, denying);
-    expect((await put(manager.as, 'delete', id, denying)).body.group_ids).toEqual([]);
+    expect((await putMembership(manager.as, 'delete', id, denying)).body.group_ids).toEqual([]);
   });
 });
 
@@ -157,18 +163,18 @@ describe('roles and legacy permissions that allow more than the caller may', () 
   ];
 
   it('cannot be given to a new group', async () => {
-    const wide = await createPermission(company, WIDE_PERMISSION());
+    const wide = await createPermission(company, makeWidePermission());
     const create = (json: object) =>
       manager.as.post('/v1/groups', { json: makeGroupInput(json as Record<string, unknown>) });
     for (const target of ['visualizations', '*']) {
       expectRefused(await create({ roles: [{ name: 'R', target, actions: ['read'] }] }));
     }
-    expectRefused(await create({ permissionIds: [wide] }), WIDER.replace('get', 'list'));
+    expectRefused(await create({ permissionIds: [wide] }), WIDER_ACTION.replace('get', 'list'));
     expect((await create({ roles: [{ name: 'R', target: 'users', actions: ['*'] }] })).status).toBe(201);
   });
 
   it('cannot be added to a group, but stay where they are', async () => {
-    const wide = await createPermission(company, WIDE_PERMISSION());
+    const wide = await createPermission(company, makeWidePermission());
     const narrow = await createPermission(company);
     const { _id } = await createConsoleGroup(company, { permissionIds: [wide] });
     const { _id: other } = await createConsoleGroup(company);
@@ -191,7 +197,7 @@ describe('roles and legacy permissions that allow more than the caller may', () 
   it('cannot be made by changing weaker ones; stronger ones can be kept and narrowed', async () => {
     const narrow = await createPermission(company);
     for (const json of wideTargets()) expectRefused(await manager.as.put(`/v1/permissions/${narrow}`, { json }));
-    const wide = await createPermission(company, { ...WIDE_PERMISSION(), actions: ['read', 'update'] });
+    const wide = await createPermission(company, { ...makeWidePermission(), actions: ['read', 'update'] });
     const change = (json: object) => manager.as.put(`/v1/permissions/${wide}`, { json });
     expect((await change({ name: 'Another name' })).status).toBe(200);
     expectRefused(await change({ actions: ['read', 'update', 'delete'] }), 'visualizations:delete');
@@ -208,14 +214,17 @@ describe('policies that allow more than the caller may', () => {
   it('cannot be attached to a group', async () => {
     const { _id } = await createConsoleGroup(company);
     expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${FULL_ADMIN}`));
-    expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, [allow(WIDER)])}`), WIDER);
+    expectRefused(
+      await manager.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, [allow(WIDER_ACTION)])}`),
+      WIDER_ACTION,
+    );
     expect((await must(company.as.get(`/v1/groups/${_id}`))).attached_policies).toEqual([]);
   });
 
   it('cannot be created or cloned', async () => {
     expectRefused(await create(manager.as, allow('*')));
-    expectRefused(await create(manager.as, allow('users:list'), allow(WIDER)), WIDER);
-    for (const id of [FULL_ADMIN, await aPolicy(company, [allow(WIDER)])]) {
+    expectRefused(await create(manager.as, allow('users:list'), allow(WIDER_ACTION)), WIDER_ACTION);
+    for (const id of [FULL_ADMIN, await aPolicy(company, [allow(WIDER_ACTION)])]) {
       expectRefused(await manager.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Mine' } }));
     }
     expect((await create(manager.as, allow('users:*'), deny('*'))).status).toBe(201);
@@ -227,14 +236,14 @@ describe('policies that allow more than the caller may', () => {
   });
 
   it('cannot be made by changing others, attached or not', async () => {
-    const groupId = await groupThat(allow('users:list'));
+    const groupId = await createGroupOf(allow('users:list'));
     const [attached] = (await must(company.as.get(`/v1/groups/${groupId}`))).attached_policies;
     const detached = await aPolicy(company, [allow('users:list')]);
     for (const id of [attached, detached]) {
       const change = (...statements: Parameters<typeof aPolicy>[1]) =>
         manager.as.put(`/v1/policies/${id}`, { json: { document: makePolicyInput(statements).document } });
       expectRefused(await change(allow('*')));
-      expectRefused(await change(allow('users:list'), allow(WIDER)), WIDER);
+      expectRefused(await change(allow('users:list'), allow(WIDER_ACTION)), WIDER_ACTION);
       expect((await change(allow('users:list', 'groups:get'))).status).toBe(200);
     }
   });
@@ -246,9 +255,9 @@ describe('policies that allow more than the caller may', () => {
     expect((await change({ description: 'Seen by the manager.' })).status).toBe(200);
     expectRefused(await change({ document: document(allow('visualizations:*')) }), 'visualizations:delete');
     expectRefused(await change({ document: document(deny('visualizations:share')) }), 'visualizations:delete');
-    const narrowed = document(allow(WIDER), deny('visualizations:*'));
+    const narrowed = document(allow(WIDER_ACTION), deny('visualizations:*'));
     expect((await change({ document: narrowed })).body.document).toEqual(narrowed);
-    expectRefused(await change({ document: document(allow(WIDER)) }));
+    expectRefused(await change({ document: document(allow(WIDER_ACTION)) }));
     expectRefused(await change({ document: document(allow('users:list')) }));
   });
 

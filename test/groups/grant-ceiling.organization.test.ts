@@ -30,7 +30,7 @@ function expectRefused({ status, body }: ApiResponse, action?: string): void {
   expect(body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }
 
-const join = (caller: Caller, groupId: string, principalType: 'user' | 'service_account', principalId: string) =>
+const joinGroup = (caller: Caller, groupId: string, principalType: 'user' | 'service_account', principalId: string) =>
   caller.post(`/groups/${groupId}/bindings`, {
     json: { principal_type: principalType, principal_id: principalId, account_id: company.accountId },
   });
@@ -40,15 +40,15 @@ describe('the addition of a member', () => {
     const { results } = await must(admin.get('/groups?order_by=name'));
     const administrators = results.find((group: { name: string }) => group.name === 'administrators').id;
     const user = await aUser(company);
-    expectRefused(await join(manager.as, administrators, 'user', user.id));
-    expectRefused(await join(manager.as, administrators, 'service_account', manager.id));
+    expectRefused(await joinGroup(manager.as, administrators, 'user', user.id));
+    expectRefused(await joinGroup(manager.as, administrators, 'service_account', manager.id));
     expect((await manager.as.get('/accounts')).status).toBe(403);
   });
 
   it('is accepted for a group that may do no more', async () => {
     const groupId = await aGroup(company, await aPolicy(company, [allow('users:ListUsers')]));
     const user = await aUser(company);
-    expect((await join(manager.as, groupId, 'user', user.id)).status).toBe(201);
+    expect((await joinGroup(manager.as, groupId, 'user', user.id)).status).toBe(201);
   });
 });
 

@@ -21,14 +21,14 @@ beforeAll(async () => {
   company = await aCompany();
 });
 
-const create = (json: Record<string, unknown>) => company.as.post('/v1/groups', { json });
-const get = (id: string) => company.as.get(`/v1/groups/${id}`);
+const postGroup = (json: Record<string, unknown>) => company.as.post('/v1/groups', { json });
+const readGroup = (id: string) => company.as.get(`/v1/groups/${id}`);
 
 describe('a group', () => {
   it('is made with roles and permissions, and shown as it was made', async () => {
     const permissionId = await createPermission(company);
     const input = makeGroupInput({ roles: [READER, { name: 'All', target: 'content', actions: ['*'] }] });
-    const { status, body } = await create({ ...input, permissionIds: [permissionId, permissionId] });
+    const { status, body } = await postGroup({ ...input, permissionIds: [permissionId, permissionId] });
     expect([status, body]).toEqual([
       201,
       {
@@ -42,7 +42,7 @@ describe('a group', () => {
         updated_at: expect.any(String),
       },
     ]);
-    expect((await get(body._id)).body).toEqual(body);
+    expect((await readGroup(body._id)).body).toEqual(body);
   });
 
   it.each([
@@ -65,31 +65,31 @@ describe('a group', () => {
     [{ roles: Array.from({ length: 51 }, () => READER) }, 'roles'],
     [{ permissionIds: 'x' }, 'permissionIds'],
   ])('with %j is not valid', async (wrong, field) => {
-    expect(readInvalidFields(await create(makeGroupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await postGroup(makeGroupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it('is refused a name or slug that another group has', async () => {
-    const first = (await create(makeGroupInput())).body;
-    expect(readStatusAndCode(await create(makeGroupInput({ name: first.name })))).toEqual([
+    const first = (await postGroup(makeGroupInput())).body;
+    expect(readStatusAndCode(await postGroup(makeGroupInput({ name: first.name })))).toEqual([
       409,
       'GROUP_NAME_DUPLICATE',
     ]);
-    expect(readStatusAndCode(await create(makeGroupInput({ slug: first.slug })))).toEqual([
+    expect(readStatusAndCode(await postGroup(makeGroupInput({ slug: first.slug })))).toEqual([
       409,
       'GROUP_SLUG_DUPLICATE',
     ]);
-    const second = (await create(makeGroupInput())).body;
+    const second = (await postGroup(makeGroupInput())).body;
     const put = (json: object) => company.as.put(`/v1/groups/${second._id}`, { json });
     expect(readStatusAndCode(await put({ name: first.name }))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
     expect(readStatusAndCode(await put({ slug: first.slug }))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
     const other = await aCompany();
     expect((await other.as.post('/v1/groups', { json: makeGroupInput({ slug: first.slug }) })).status).toBe(201);
     await company.as.delete(`/v1/groups/${first._id}`);
-    expect((await create(makeGroupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
+    expect((await postGroup(makeGroupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
   });
 
   it('keeps the fields that a change does not send', async () => {
-    const before = (await create(makeGroupInput({ roles: [READER] }))).body;
+    const before = (await postGroup(makeGroupInput({ roles: [READER] }))).body;
     const put = async (json: object) => {
       const { status, body } = await company.as.put(`/v1/groups/${before._id}`, { json });
       expect(status).toBe(200);
@@ -107,7 +107,7 @@ describe('a group', () => {
   it('names no policy and no permission that is denied to the caller', async () => {
     const [hidden, shown] = [await createPermission(company), await createPermission(company)];
     const policies = await Promise.all([1, 2].map(() => aPolicy(company, [allow('users:list')])));
-    const { _id } = (await create(makeGroupInput({ permissionIds: [hidden, shown] }))).body;
+    const { _id } = (await postGroup(makeGroupInput({ permissionIds: [hidden, shown] }))).body;
     for (const id of policies) await must(company.as.post(`/v1/groups/${_id}/policies/${id}`));
     const { arn } = await must(company.as.get(`/v1/policies/${policies[0]}`));
     const deniedOn = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
@@ -119,12 +119,12 @@ describe('a group', () => {
     expect((await as.put(`/v1/groups/${_id}`, { json: { name: 'Denied in part' } })).body).toMatchObject(left);
     const replaced = await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [] } });
     expect(replaced.body.permissionIds).toEqual([]);
-    expect((await get(_id)).body.permissionIds).toEqual([hidden]);
+    expect((await readGroup(_id)).body.permissionIds).toEqual([hidden]);
   });
 
   it('of the organization API can be sent back as it was read, though its texts are shorter than the console takes', async () => {
     const made = (await signed(company.apiKey).post('/groups', { json: { name: 'x' } })).body;
-    const read = (await get(made.id)).body;
+    const read = (await readGroup(made.id)).body;
     const put = (json: object) => company.as.put(`/v1/groups/${made.id}`, { json });
     const slug = `sent-back-${made.id.slice(-6)}`;
     expect((await put({ ...read, slug })).body).toMatchObject({ name: read.name, description: '', slug });
@@ -141,7 +141,7 @@ describe('a group', () => {
     const user = await aUser(company);
     await addToGroups(company, user.id, _id);
     expect((await company.as.delete(`/v1/groups/${_id}`)).status).toBe(204);
-    for (const again of [await company.as.delete(`/v1/groups/${_id}`), await get(_id)]) {
+    for (const again of [await company.as.delete(`/v1/groups/${_id}`), await readGroup(_id)]) {
       expect(readStatusAndCode(again)).toEqual([404, 'GROUP_NOT_FOUND']);
       expect(JSON.stringify(again.body)).not.toContain('deleted');
     }
@@ -153,14 +153,14 @@ describe('a global group', () => {
   it('can be neither changed nor deleted, even by the owner', async () => {
     const { viewers, administrators } = await readGlobalGroups(company);
     for (const id of [viewers, administrators]) {
-      const before = (await get(id)).body;
+      const before = (await readGroup(id)).body;
       expect(before.is_global).toBe(true);
       for (const json of [{ name: 'Other' }, { slug: 'other' }, { description: 'Something else.' }]) {
         const answer = await company.as.put(`/v1/groups/${id}`, { json });
         expect(readStatusAndCode(answer)).toEqual([400, 'CANNOT_MODIFY_GLOBAL']);
       }
       expect(readStatusAndCode(await company.as.delete(`/v1/groups/${id}`))).toEqual([400, 'CANNOT_DELETE_GLOBAL']);
-      expect((await get(id)).body).toEqual(before);
+      expect((await readGroup(id)).body).toEqual(before);
     }
   });
 
@@ -170,7 +170,7 @@ describe('a global group', () => {
     const json = { permissionIds: [permissionId] };
     expect((await company.as.post(`/v1/groups/${viewers}/permissions`, { json })).status).toBe(200);
     expect((await company.as.post(`/v1/groups/${viewers}/policies/${VIEWS}`)).status).toBe(204);
-    expect((await get(viewers)).body).toMatchObject({
+    expect((await readGroup(viewers)).body).toMatchObject({
       permissionIds: [permissionId],
       attached_policies: [managedPolicyNamed('ReadOnly').id, VIEWS].toSorted(),
     });
@@ -214,7 +214,7 @@ describe('the permissions of a group', () => {
     const deniedOn = [`arn:svc:permissions::${company.id}:permission/${hidden}`];
     const { as } = await aUser(company, { can: ['*'], denied: ['permissions:get'], deniedOn });
     await must(as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [wanted] } }));
-    expect((await get(_id)).body.permissionIds.toSorted()).toEqual([hidden, wanted].toSorted());
+    expect((await readGroup(_id)).body.permissionIds.toSorted()).toEqual([hidden, wanted].toSorted());
     expect((await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [hidden] } })).status).toBe(404);
   });
 
@@ -236,7 +236,7 @@ describe('the permissions of a group', () => {
     for (const [method, sent, left] of steps) {
       const { status, body } = await change(method, _id, sent);
       expect([status, body._id, body.permissionIds]).toEqual([200, _id, left.toSorted()]);
-      expect((await get(_id)).body.permissionIds).toEqual(left.toSorted());
+      expect((await readGroup(_id)).body.permissionIds).toEqual(left.toSorted());
     }
   });
 
@@ -246,7 +246,7 @@ describe('the permissions of a group', () => {
     const foreign = await createPermission(await aCompany());
     for (const unknown of [foreign, UNKNOWN_ID, 'x']) {
       const answers = [
-        await create(makeGroupInput({ permissionIds: [mine, unknown] })),
+        await postGroup(makeGroupInput({ permissionIds: [mine, unknown] })),
         ...(await Promise.all(
           (['post', 'put', 'delete'] as const).map((method) => change(method, _id, [mine, unknown])),
         )),
@@ -256,7 +256,7 @@ describe('the permissions of a group', () => {
         expect(answer.body.details).toMatchObject({ field: 'permissionIds', ids: [unknown] });
       }
     }
-    expect((await get(_id)).body.permissionIds).toEqual([]);
+    expect((await readGroup(_id)).body.permissionIds).toEqual([]);
   });
 
   it.each([
@@ -280,7 +280,7 @@ describe('the policies of a group', () => {
     await addToGroups(company, id, _id);
     const path = `/v1/groups/${_id}/policies/${managedPolicyNamed('UserManager').id}`;
     for (const status of [204, 204]) expect((await company.as.post(path)).status).toBe(status);
-    expect((await get(_id)).body.attached_policies).toEqual([managedPolicyNamed('UserManager').id]);
+    expect((await readGroup(_id)).body.attached_policies).toEqual([managedPolicyNamed('UserManager').id]);
     expect((await as.get('/v1/users')).status).toBe(200);
     expect((await company.as.delete(path)).status).toBe(204);
     expect((await as.get('/v1/users')).status).toBe(403);
@@ -317,12 +317,12 @@ describe('the groups of the organization API', () => {
       },
     ]);
     await must(admin().post(`/groups/${group._id}/policies/${VIEWS}`));
-    expect((await get(group._id)).body.attached_policies).toEqual([VIEWS]);
+    expect((await readGroup(group._id)).body.attached_policies).toEqual([VIEWS]);
   });
 
   it('are shown by the console, with a slug from the name and no roles', async () => {
     const made = await must(admin().post('/groups', { json: { name: 'Vendas São Paulo' } }));
-    expect((await get(made.id)).body).toMatchObject({
+    expect((await readGroup(made.id)).body).toMatchObject({
       slug: 'vendas-sao-paulo',
       roles: [],
       permissionIds: [],
@@ -330,9 +330,9 @@ describe('the groups of the organization API', () => {
       is_global: false,
     });
     await createConsoleGroup(company);
-    const taken = (await create(makeGroupInput({ slug: 'taken-here' }))).body;
+    const taken = (await postGroup(makeGroupInput({ slug: 'taken-here' }))).body;
     const other = await must(admin().post('/groups', { json: { name: 'Taken here' } }));
-    expect((await get(other.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
-    expect((await get(taken._id)).body.slug).toBe('taken-here');
+    expect((await readGroup(other.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
+    expect((await readGroup(taken._id)).body.slug).toBe('taken-here');
   });
 });

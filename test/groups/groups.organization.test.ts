@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 
 let names = 0;
-const aName = () => `Team ${names++}`;
-const NOWHERE = '0'.repeat(24);
+const makeName = () => `Team ${names++}`;
+const UNKNOWN_ID = '0'.repeat(24);
 
 describe('a group', () => {
   it('is made without members', async () => {
-    const json = { name: aName(), description: 'Who reads' };
+    const json = { name: makeName(), description: 'Who reads' };
     const { status, body } = await admin.post('/groups', { json });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -53,7 +53,7 @@ describe('an attached policy', () => {
   it('is refused when it is neither the organization’s nor a managed one', async () => {
     const groupId = await aGroup(company);
     const foreign = await aPolicy(other, [allow('users:ListUsers')]);
-    for (const policyId of [NOWHERE, 'nonsense', foreign]) {
+    for (const policyId of [UNKNOWN_ID, 'nonsense', foreign]) {
       const { status, body } = await admin.post(`/groups/${groupId}/policies/${policyId}`);
       expect([status, body.error, body.details.field]).toEqual([404, 'NotFound', 'policy_id']);
       expect((await admin.delete(`/groups/${groupId}/policies/${policyId}`)).status).toBe(404);

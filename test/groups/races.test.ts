@@ -21,10 +21,11 @@ beforeAll(async () => {
   asOwner = company.as;
 });
 
-const anAccount = async (name: string): Promise<string> => (await must(admin.post('/accounts', { json: { name } }))).id;
-const boundIn = (groupId: string) => countRows('group_bindings where group_id = ?', groupId);
-const attachedTo = (groupId: string) => countRows('group_policies where group_id = ?', groupId);
-const listedOn = (groupId: string) => countRows('group_permissions where group_id = ?', groupId);
+const createAccount = async (name: string): Promise<string> =>
+  (await must(admin.post('/accounts', { json: { name } }))).id;
+const listBound = (groupId: string) => countRows('group_bindings where group_id = ?', groupId);
+const listAttached = (groupId: string) => countRows('group_policies where group_id = ?', groupId);
+const listPermissions = (groupId: string) => countRows('group_permissions where group_id = ?', groupId);
 
 describe('the binding of a principal to a group', () => {
   const entering = /^insert into "group_bindings"/;
@@ -42,14 +43,14 @@ describe('the binding of a principal to a group', () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await bindOvertaken(binding(groupId, user.id), () => must(admin.delete(`/groups/${groupId}`)));
     expect(answer).toEqual([404, 'NotFound', 'id']);
-    expect(await boundIn(groupId)).toBe(0);
+    expect(await listBound(groupId)).toBe(0);
   });
 
   it('is answered 404 when the user is deleted meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await bindOvertaken(binding(groupId, user.id), () => must(admin.delete(`/users/${user.id}`)));
     expect(answer).toEqual([404, 'NotFound', 'principal_id']);
-    expect(await boundIn(groupId)).toBe(0);
+    expect(await listBound(groupId)).toBe(0);
   });
 
   it('is answered 404 when the service account is deleted meanwhile', async () => {
@@ -58,24 +59,24 @@ describe('the binding of a principal to a group', () => {
       must(admin.delete(`/service-accounts/${robot.id}`)),
     );
     expect(answer).toEqual([404, 'NotFound', 'principal_id']);
-    expect(await boundIn(groupId)).toBe(0);
+    expect(await listBound(groupId)).toBe(0);
   });
 
   it('is answered 404 when the account is deleted meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
-    const accountId = await anAccount('Gone before anybody is bound');
+    const accountId = await createAccount('Gone before anybody is bound');
     const answer = await bindOvertaken(binding(groupId, user.id, accountId), () =>
       must(admin.delete(`/accounts/${accountId}`)),
     );
     expect(answer).toEqual([404, 'NotFound', 'account_id']);
-    expect(await boundIn(groupId)).toBe(0);
+    expect(await listBound(groupId)).toBe(0);
   });
 
   it('is answered 409 when somebody else makes the same meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await bindOvertaken(binding(groupId, user.id), () => bind(company, groupId, user.id));
     expect(answer).toEqual([409, 'AlreadyExists', 'principal_id']);
-    expect(await boundIn(groupId)).toBe(1);
+    expect(await listBound(groupId)).toBe(1);
   });
 });
 
@@ -89,21 +90,21 @@ describe('the attachment of a policy to a group', () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const answer = await attach(groupId, policyId, () => must(admin.delete(`/groups/${groupId}`)));
     expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-    expect(await attachedTo(groupId)).toBe(0);
+    expect(await listAttached(groupId)).toBe(0);
   });
 
   it('is answered 404 when the policy is deleted meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const answer = await attach(groupId, policyId, () => must(asOwner.delete(`/v1/policies/${policyId}`)));
     expect(readStatusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
-    expect(await attachedTo(groupId)).toBe(0);
+    expect(await listAttached(groupId)).toBe(0);
   });
 
   it('is made once when somebody else makes it meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const path = `/v1/groups/${groupId}/policies/${policyId}`;
     expect((await attach(groupId, policyId, () => must(asOwner.post(path)))).status).toBe(204);
-    expect(await attachedTo(groupId)).toBe(1);
+    expect(await listAttached(groupId)).toBe(1);
   });
 });
 
@@ -128,7 +129,7 @@ describe('legacy permissions of a group', () => {
       (env) => asOwner.post(`/v1/groups/${group._id}/permissions`, { json: { permissionIds: [permissionId] }, env }),
     );
     expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-    expect(await listedOn(group._id)).toBe(0);
+    expect(await listPermissions(group._id)).toBe(0);
   });
 
   it('are added once when somebody else adds the same meanwhile', async () => {
@@ -154,14 +155,14 @@ describe('the addition of a user to groups', () => {
     const [user, group] = [await aUser(company), await createConsoleGroup(company)];
     const answer = await join(user.id, [group._id], () => must(asOwner.delete(`/v1/groups/${group._id}`)));
     expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-    expect(await boundIn(group._id)).toBe(0);
+    expect(await listBound(group._id)).toBe(0);
   });
 
   it('is answered 404 when the user is deleted meanwhile', async () => {
     const [user, group] = [await aUser(company), await createConsoleGroup(company)];
     const answer = await join(user.id, [group._id], () => must(admin.delete(`/users/${user.id}`)));
     expect(readStatusAndCode(answer)).toEqual([404, 'USER_NOT_FOUND']);
-    expect(await boundIn(group._id)).toBe(0);
+    expect(await listBound(group._id)).toBe(0);
   });
 
   it('checks the permission again for a membership that was removed meanwhile', async () => {
@@ -176,7 +177,7 @@ describe('the addition of a user to groups', () => {
       (env) => helper.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] }, env }),
     );
     expect(answer.status).toBe(403);
-    expect(await boundIn(powerful)).toBe(1);
+    expect(await listBound(powerful)).toBe(1);
   });
 });
 
@@ -190,7 +191,7 @@ describe('a group', () => {
     await addToGroups(company, user.id, viewers);
     await must(asOwner.post(`/v1/groups/${viewers}/permissions`, { json: { permissionIds: [permissionId] } }));
     expect((await asOwner.delete(`/v1/groups/${viewers}`)).status).toBe(400);
-    expect([await boundIn(viewers), await attachedTo(viewers), await listedOn(viewers)]).toEqual([1, 1, 1]);
+    expect([await listBound(viewers), await listAttached(viewers), await listPermissions(viewers)]).toEqual([1, 1, 1]);
     expect((await asOwner.put(`/v1/groups/${viewers}`, { json: { name: 'Renamed' } })).status).toBe(400);
   });
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aDirectory, GROUPS_PATH, groupInput, USERS_PATH } from '../directory/support.ts';
+import { createDirectory, GROUPS_PATH, makeGroupInput, USERS_PATH } from '../directory/support.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 const INVALID_GROUP = { json: { name: 'x', slug: 'sales', description: 'Of a test of words.' } };
@@ -65,12 +65,12 @@ describe('an error', () => {
       'Algunos miembros no son usuarios de esta empresa.',
     ],
   ])('of SCIM is worded in that language, too: %s', async (language, ofFilter, ofUser, ofMembers) => {
-    const directory = await aDirectory(company);
+    const directory = await createDirectory(company);
     const sending = (json: object) => ({ ...acceptLanguage(language), json });
     const answers = [
       await directory.get(`${USERS_PATH}?filter=(active%20pr`, acceptLanguage(language)),
       await directory.post(USERS_PATH, sending({ schemas: [] })),
-      await directory.post(GROUPS_PATH, sending(groupInput({ members: [{ value: 'nobody' }] }))),
+      await directory.post(GROUPS_PATH, sending(makeGroupInput({ members: [{ value: 'nobody' }] }))),
     ];
     expect(answers.map(({ status, body }) => [status, body.detail])).toEqual([
       [400, ofFilter],

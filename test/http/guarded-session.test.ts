@@ -5,7 +5,7 @@ import { ACCESS_TABLES, touchesAccess } from '../../src/db/access-changes.ts';
 import { commit, openControlDb, runAccessChange } from '../../src/db/client.ts';
 import { sessions } from '../../src/db/schema/sign-in.ts';
 import { users } from '../../src/db/schema/users.ts';
-import { letIn } from '../oauth/support.ts';
+import { authorizeProgram } from '../oauth/support.ts';
 import { inContext } from '../support/context.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { signed } from '../support/signed.ts';
@@ -87,7 +87,7 @@ const sortDistinct = (names: readonly string[]) => [...new Set(names)].toSorted(
 /** The queries that find out who sends a request, with a session, as a program and with a key, when nobody is known. */
 async function recordAuthenticationQueries(): Promise<string[]> {
   const { as, apiKey } = await aCompany();
-  const { program } = await letIn(as, { scope: '*' });
+  const { program } = await authorizeProgram(as, { scope: '*' });
   const queries: string[] = [];
   const watching = {
     withSession: (constraint: string) => {

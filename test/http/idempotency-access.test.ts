@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { createItemMaker, insertRows } from '../knowledge/metrics/support.ts';
 import { createConcept } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
@@ -90,7 +90,7 @@ describe('a POST that only reads, repeated under an idempotency key', () => {
 
   it('shows no metric of a table whose rows were denied to the caller after the first request', async () => {
     const concept = await createConcept(company.as);
-    const table = await aTable(company.as, 'takings', [column('total', 'decimal')]);
+    const table = await createTable(company.as, 'takings', [column('total', 'decimal')]);
     await insertRows(company.as, table, [{ total: 5 }]);
     const { metric } = createItemMaker(
       () => company.as,

@@ -2,7 +2,7 @@ import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } fr
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aContext, anOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, type Caller, call, type RequestOptions } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
@@ -548,7 +548,7 @@ describe('rows of a company’s tables', () => {
   });
 
   it('are inserted once when the request is repeated under an idempotency key', async () => {
-    const id = await aTable(owner.as, 'notes', [column('text')]);
+    const id = await createTable(owner.as, 'notes', [column('text')]);
     const insert = (key: string) =>
       owner.as.post(`/v1/managed-tables/${id}/data`, withKey(key, { rows: [{ text: 'new' }] }));
     const key = makeKey();

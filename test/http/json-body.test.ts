@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
-import { aDirectory } from '../directory/support.ts';
+import { createDirectory } from '../directory/support.ts';
 import { type ApiResponse, type Caller, call, createCaller } from '../support/api.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { must, signed } from '../support/signed.ts';
@@ -74,7 +74,11 @@ describe('a JSON body that is no UTF-8', () => {
     ],
     ['a sign-in', (sending) => call('POST', '/v1/auth/login', sending), '{"password":"\xe9\xe8"}'],
     ['rows', (sending) => company.as.post(ROWS_PATH, sending), '{"rows":[{"a":"\xe9"}]}'],
-    ['a directory', async (sending) => (await aDirectory(company)).post('/scim/v2/Users', sending), '{"a":"\xff"}'],
+    [
+      'a directory',
+      async (sending) => (await createDirectory(company)).post('/scim/v2/Users', sending),
+      '{"a":"\xff"}',
+    ],
     ['a tool', (sending) => company.as.post('/mcp', sending), '{"jsonrpc":"2.0","id":"\xff","method":"ping"}'],
   ])('is refused as malformed: %s', async (_what, send, text) => {
     const { status, body } = await send({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
@@ -199,7 +203,7 @@ const BODILESS_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 describe('JSON that is sent to a route without a body', () => {
   let directory: Caller;
   beforeAll(async () => {
-    directory = await aDirectory(company);
+    directory = await createDirectory(company);
   });
 
   const callerOf = (credential: Credential, access: RouteAccess): Caller =>

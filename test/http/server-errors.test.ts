@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import { logError } from '../../src/platform/log.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, call } from '../support/api.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 
@@ -22,7 +22,7 @@ async function collectErrorLines(send: () => Promise<ApiResponse>) {
 }
 
 it('the log reports a company’s unreachable Postgres once, with the cause and the request id', async () => {
-  const tableId = await aTable(company.as, 'out_of_reach', [column('a')]);
+  const tableId = await createTable(company.as, 'out_of_reach', [column('a')]);
   const { answer, lines, texts } = await collectErrorLines(() =>
     company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE }),
   );

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { knownMembers, unknownMembers } from '../../src/kernel/members.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aSalesDashboard, someSales } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { createConsoleGroup } from '../support/console.ts';
@@ -124,7 +124,7 @@ describe('a record that is read and sent back in a PUT', () => {
 
   it('is accepted with another row count, but refused with another connection id', async () => {
     const { as } = await aProvisionedCompany();
-    const path = `/v1/managed-tables/${await aTable(as, 'conectada', [column('n', 'integer')])}`;
+    const path = `/v1/managed-tables/${await createTable(as, 'conectada', [column('n', 'integer')])}`;
     const read = await must(as.get(path));
     expect((await as.put(path, { json: { ...read, row_count: 7 } })).status).toBe(200);
     const { status, body } = await as.put(path, { json: { ...read, connection_id: '0'.repeat(24) } });
@@ -201,7 +201,7 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('is accepted as a row with its id, and refused with another id', async () => {
-    const table = await aTable(company.as, 'sent_back', [column('n', 'integer')]);
+    const table = await createTable(company.as, 'sent_back', [column('n', 'integer')]);
     const rows = `/v1/managed-tables/${table}/data`;
     await must(company.as.post(rows, { json: { rows: [{ n: 1 }] } }));
     const { records } = await must(company.as.get(rows));

@@ -7,7 +7,7 @@ import { aPublished, aReader } from '../data-api/support.ts';
 import { answerConcepts, createJobRunner, makeConceptCandidate } from '../knowledge/jobs.ts';
 import { makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
 import { createRivalEnv } from '../support/rival.ts';
 import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { as } = company;
   const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
   await must(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
-  await aTable(as, 'orders', [column('total', 'decimal')]);
+  await createTable(as, 'orders', [column('total', 'decimal')]);
   await createConcept(as, { type: 'entity_hint' });
 });
 
@@ -330,7 +330,7 @@ describe('a caller who waits for a job', () => {
 
   it('gets no change of a table that was denied meanwhile', async () => {
     const queue = createHeldQueue();
-    const tableId = await aTable(company.as, 'denied_since', [column('n', 'integer')]);
+    const tableId = await createTable(company.as, 'denied_since', [column('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
     const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
     const own = { path: `/v1/managed-tables/upload-jobs/${jobId}`, by: as };

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { REFUSAL } from './ask/support.ts';
@@ -15,7 +15,7 @@ let nodes: { hidden: string; open: string };
 beforeAll(async () => {
   company = await aProvisionedCompany();
   const { as } = company;
-  await aTable(as, 'payments', [column('amount', 'integer'), column('city')]);
+  await createTable(as, 'payments', [column('amount', 'integer'), column('city')]);
   concepts = {
     hidden: await createConcept(as, { name: 'Salary', status: 'active' }),
     open: await createConcept(as, { name: 'Turnover', status: 'active' }),

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import type { AskedRequest, Step } from '../support/ai-server.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { makeWordDocument, makeWorkbook } from './files.ts';
@@ -260,7 +260,7 @@ describe('instructions in the input of a generation of an ontology', () => {
     company = await aProvisionedCompany();
     asOwner = company.as;
     const connection_id = (await asOwner.get('/v1/managed-tables/status')).body.connection_id;
-    await aTable(asOwner, 'evil', [{ ...column('a'), display_name: ESCAPE_ATTEMPT }]);
+    await createTable(asOwner, 'evil', [{ ...column('a'), display_name: ESCAPE_ATTEMPT }]);
     await createConcept(asOwner, { name: INSTRUCTION, description: ESCAPE_ATTEMPT, type: 'entity_hint' });
     const known = await createNode(asOwner, { name: INSTRUCTION });
     const grounds = { explanation: INSTRUCTION, evidence: [INSTRUCTION], confidence: 1 };

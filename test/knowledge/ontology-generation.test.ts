@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import type { Step } from '../support/ai-server.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createCountingD1 } from '../support/counted.ts';
@@ -21,7 +21,7 @@ beforeEach(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
   connection_id = (await asOwner.get('/v1/managed-tables/status')).body.connection_id;
-  await aTable(asOwner, 'orders', [column('total', 'decimal')]);
+  await createTable(asOwner, 'orders', [column('total', 'decimal')]);
   hint = await createConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
 });
 
@@ -71,7 +71,7 @@ async function runGeneration(...steps: Step[]) {
 /** Tables that one part of the catalogue does not hold. */
 async function createLargeCatalogue(): Promise<void> {
   const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
-  for (const name of ['big_1', 'big_2', 'big_3']) await aTable(asOwner, name, columns);
+  for (const name of ['big_1', 'big_2', 'big_3']) await createTable(asOwner, name, columns);
 }
 
 type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
@@ -289,7 +289,7 @@ describe('a generation of an ontology', () => {
 
   it('asks about all of a wide table and of many long concepts', async () => {
     const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
-    await aTable(asOwner, 'wide', columns);
+    await createTable(asOwner, 'wide', columns);
     // So many and so long that no single request holds them.
     const hints = Array.from({ length: 150 }, (_, index) => ({
       name: `Hint ${index}.`,

@@ -11,7 +11,7 @@ import {
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
@@ -52,7 +52,7 @@ const makeTableName = (): string => {
 /** A table of one column `a`, an item that sums it, and what can be done to the table. */
 async function createSum(fields: Record<string, unknown> = {}) {
   const name = makeTableName();
-  const id = await aTable(asOwner, name, [column('a', 'integer')]);
+  const id = await createTable(asOwner, name, [column('a', 'integer')]);
   const summed = await createItem({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
@@ -60,7 +60,7 @@ async function createSum(fields: Record<string, unknown> = {}) {
     ...fields,
   });
   expect(await readErrorCodes(summed)).toEqual([]);
-  return { name, id, summed, table: tableRoutes(asOwner, id) };
+  return { name, id, summed, table: makeTableRoutes(asOwner, id) };
 }
 
 const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
@@ -96,9 +96,9 @@ describe('a semantic item', () => {
 
   it('is checked again when a table that it names by id is renamed', async () => {
     const name = makeTableName();
-    const id = await aTable(asOwner, name, [column('a', 'integer')]);
+    const id = await createTable(asOwner, name, [column('a', 'integer')]);
     const summed = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
-    await tableRoutes(asOwner, id).put({ display_name: `${name}_moved` });
+    await makeTableRoutes(asOwner, id).put({ display_name: `${name}_moved` });
     await expectErrors(summed, ['does_not_compile']);
   });
 
@@ -130,9 +130,9 @@ describe('a semantic item', () => {
     const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
     await expectErrors(summed, unknown);
-    const again = await aTable(asOwner, name, [column('a', 'integer')]);
+    const again = await createTable(asOwner, name, [column('a', 'integer')]);
     await expectErrors(summed, []);
-    await tableRoutes(asOwner, again).delete();
+    await makeTableRoutes(asOwner, again).delete();
     await expectErrors(summed, unknown);
     await loadFiles(company, [makeFile('again.csv', 'a\n1\n2\n')], { display_name: name });
     await expectErrors(summed, []);
@@ -154,7 +154,7 @@ describe('a semantic item', () => {
   it('is checked again when only its SQL names the table', async () => {
     const { name, table } = await createSum();
     const other = makeTableName();
-    await aTable(asOwner, other, [column('x', 'integer')]);
+    await createTable(asOwner, other, [column('x', 'integer')]);
     const entity = { kind: 'entity', mapped_tables: [other] };
     const formula = await createItem({ ...entity, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
     const filter = await createItem({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
@@ -210,7 +210,7 @@ describe('a change while a semantic item is checked', () => {
 
   it('of a table is noticed by an item that is being created', async () => {
     const name = makeTableName();
-    const id = await aTable(asOwner, name, [column('a', 'integer')]);
+    const id = await createTable(asOwner, name, [column('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
     const made = await inContext(owner, (ctx) => {
@@ -220,7 +220,7 @@ describe('a change while a semantic item is checked', () => {
         async check(of, content) {
           const check = await checkItem(of, content);
           checks += 1;
-          if (checks === 1) await tableRoutes(asOwner, id).put({ columns: [column('b', 'integer')] });
+          if (checks === 1) await makeTableRoutes(asOwner, id).put({ columns: [column('b', 'integer')] });
           return check;
         },
       };

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
@@ -28,8 +28,8 @@ const readInvalidFields = async (fields: Record<string, unknown>): Promise<strin
 describe('the mapping of a semantic item to tables', () => {
   let orders: string;
   beforeAll(async () => {
-    orders = await aTable(asOwner, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
-    await aTable(asOwner, 'customers', [column('name')]);
+    orders = await createTable(asOwner, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
+    await createTable(asOwner, 'customers', [column('name')]);
   });
 
   it('is valid when tables, by name or id, and columns exist', async () => {
@@ -104,7 +104,7 @@ describe('the mapping of a semantic item to tables', () => {
     "repeat('x', 2000000000) || total",
   ])('does not run SQL that is injected by a formula: %s', async (formula) => {
     expect(await readInvalidFields({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
-    expect((await tableRoutes(asOwner, orders).get()).status).toBe(200);
+    expect((await makeTableRoutes(asOwner, orders).get()).status).toBe(200);
   });
 
   it('is answered with the message of Postgres', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -105,7 +105,7 @@ describe('a request for a suggestion', () => {
 
   it('sends the catalogue to the model, and checks the formula that comes back', async () => {
     const { as } = await aProvisionedCompany();
-    await aTable(as, 'orders', [column('total', 'decimal')]);
+    await createTable(as, 'orders', [column('total', 'decimal')]);
     const conceptId = await createConcept(as, { type: 'metric_hint' });
     const model = await createModel(
       makeProposal({ name: 'Revenue', description: 'x', mapped_tables: ['orders'], formula: 'sum(nothing)' }),

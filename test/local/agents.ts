@@ -11,7 +11,7 @@ const INSPECTOR = join(import.meta.dirname, '../../node_modules/@modelcontextpro
 
 type Facts = Demo & DemoDashboard;
 
-const credentialOf = ({ service_account: { access_key, secret_key } }: Facts) => `Bearer ${access_key}:${secret_key}`;
+const getCredential = ({ service_account: { access_key, secret_key } }: Facts) => `Bearer ${access_key}:${secret_key}`;
 
 /** A client of the protocol that has connected. It holds structured content against the tool's `outputSchema`. */
 interface Connected {
@@ -30,19 +30,19 @@ export const OFFICIAL_CLIENTS: Record<'1.x' | '2.x', Connect> = {
     const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit });
     const client = new Client1(NAMED);
     await client.connect(transport as never);
-    return connected(client, transport.protocolVersion);
+    return connectClient(client, transport.protocolVersion);
   },
   '2.x': async (url, authorization) => {
     const requestInit = { headers: { Authorization: authorization } };
     const client = new Client(NAMED, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
-    return connected(client, client.getNegotiatedProtocolVersion());
+    return connectClient(client, client.getNegotiatedProtocolVersion());
   },
 };
 
 const NAMED = { name: 'test', version: '1' };
 
-const connected = (client: Client1 | Client, version: string | undefined): Connected => ({
+const connectClient = (client: Client1 | Client, version: string | undefined): Connected => ({
   version,
   listTools: () => client.listTools(),
   callTool: (call) => client.callTool(call),
@@ -51,7 +51,7 @@ const connected = (client: Client1 | Client, version: string | undefined): Conne
 
 /** What the tools of a running system tell an official client: their names, and rows of the demo's table. */
 export async function askAsAgent(facts: Facts, of: keyof typeof OFFICIAL_CLIENTS) {
-  const client = await OFFICIAL_CLIENTS[of](`${facts.base_url}/mcp`, credentialOf(facts));
+  const client = await OFFICIAL_CLIENTS[of](`${facts.base_url}/mcp`, getCredential(facts));
   try {
     const { tools } = await client.listTools();
     const call = async (name: string, sent: Record<string, unknown>) =>
@@ -68,9 +68,9 @@ export async function askAsAgent(facts: Facts, of: keyof typeof OFFICIAL_CLIENTS
 }
 
 /** What the Inspector's command line writes. */
-export async function inspect(facts: Facts, ...options: string[]): Promise<unknown> {
+export async function runInspector(facts: Facts, ...options: string[]): Promise<unknown> {
   const server = [`${facts.base_url}/mcp`, '--transport', 'http'];
-  const header = ['--header', `Authorization: ${credentialOf(facts)}`];
+  const header = ['--header', `Authorization: ${getCredential(facts)}`];
   const command = [join(INSPECTOR, 'index.js'), ...server, ...options, ...header];
   // It looks for its own package from the folder that it runs in.
   const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: INSPECTOR });

@@ -42,11 +42,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const NOBODY = 'f'.repeat(24);
-const json = { 'content-type': 'application/json' };
-const someJson = (bytes: number) => JSON.stringify({ email: 'a'.repeat(bytes) });
+const UNKNOWN_ID = 'f'.repeat(24);
+const JSON_HEADERS = { 'content-type': 'application/json' };
+const makeJson = (bytes: number) => JSON.stringify({ email: 'a'.repeat(bytes) });
 
-const aForm = (bytes: number): { headers: Record<string, string>; body: Buffer } => {
+const makeForm = (bytes: number): { headers: Record<string, string>; body: Buffer } => {
   const head = '--b\r\ncontent-disposition: form-data; name="files"; filename="a.csv"\r\n\r\n';
   return {
     headers: { 'content-type': 'multipart/form-data; boundary=b' },
@@ -61,21 +61,31 @@ const REFUSED: [
   path: string,
   sending: { headers: Record<string, string>; body: string | Buffer },
 ][] = [
-  ['without a signature', 401, '/accounts', { headers: json, body: someJson(50) }],
-  ['without a session', 401, '/v1/groups', { headers: json, body: someJson(50) }],
-  ['without a session, of 60 KiB', 401, '/v1/groups', { headers: json, body: someJson(60 * 1024) }],
-  ['of a path that no route has', 404, '/v1/nothing', { headers: json, body: someJson(50) }],
-  ['without a session, of 11.8 MB', 401, '/v1/groups', { headers: json, body: someJson(11_800_000) }],
-  ['of a path that no route has, of 11.8 MB', 404, '/v1/nothing', { headers: json, body: someJson(11_800_000) }],
-  ['larger than the route accepts, of 11.8 MB', 413, '/v1/auth/login', { headers: json, body: someJson(11_800_000) }],
-  ['of a form of 11.8 MB without a session', 401, '/v1/managed-tables/upload', aForm(11_800_000)],
-  ['of a method that the route does not have', 405, '/health', { headers: json, body: someJson(50) }],
-  ['of a form without a session', 401, '/v1/managed-tables/upload', aForm(6 * 1024)],
+  ['without a signature', 401, '/accounts', { headers: JSON_HEADERS, body: makeJson(50) }],
+  ['without a session', 401, '/v1/groups', { headers: JSON_HEADERS, body: makeJson(50) }],
+  ['without a session, of 60 KiB', 401, '/v1/groups', { headers: JSON_HEADERS, body: makeJson(60 * 1024) }],
+  ['of a path that no route has', 404, '/v1/nothing', { headers: JSON_HEADERS, body: makeJson(50) }],
+  ['without a session, of 11.8 MB', 401, '/v1/groups', { headers: JSON_HEADERS, body: makeJson(11_800_000) }],
+  [
+    'of a path that no route has, of 11.8 MB',
+    404,
+    '/v1/nothing',
+    { headers: JSON_HEADERS, body: makeJson(11_800_000) },
+  ],
+  [
+    'larger than the route accepts, of 11.8 MB',
+    413,
+    '/v1/auth/login',
+    { headers: JSON_HEADERS, body: makeJson(11_800_000) },
+  ],
+  ['of a form of 11.8 MB without a session', 401, '/v1/managed-tables/upload', makeForm(11_800_000)],
+  ['of a method that the route does not have', 405, '/health', { headers: JSON_HEADERS, body: makeJson(50) }],
+  ['of a form without a session', 401, '/v1/managed-tables/upload', makeForm(6 * 1024)],
   [
     'with a body for a route that expects none',
     401,
-    `/v1/policies/${NOBODY}/clone`,
-    { headers: json, body: someJson(50) },
+    `/v1/policies/${UNKNOWN_ID}/clone`,
+    { headers: JSON_HEADERS, body: makeJson(50) },
   ],
 ];
 
@@ -117,7 +127,7 @@ describe('a request that is refused before its body is read', () => {
   it('is answered even if its body never comes', async () => {
     const startedAt = Date.now();
     const status = await new Promise<number | undefined>((resolve, reject) => {
-      const headers = { ...json, 'content-length': '1000' };
+      const headers = { ...JSON_HEADERS, 'content-length': '1000' };
       const asked = request(`${baseUrl}/v1/groups`, { method: 'POST', headers }, (answer) => {
         resolve(answer.statusCode);
         asked.destroy();

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(project, { recursive: true }));
 
 /** How often it was bundled until now, and what the folder holds. */
-async function bundled(config = '{}'): Promise<[number, string]> {
+async function countBundles(config = '{}'): Promise<[number, string]> {
   const folder = await findOrMakeBundle(project, config, async (fresh) => {
     buildCount += 1;
     await mkdir(fresh);
@@ -29,29 +29,29 @@ async function bundled(config = '{}'): Promise<[number, string]> {
 
 describe('the cached bundle of a Worker', () => {
   it('is used again while its sources are the same', async () => {
-    expect(await bundled()).toEqual([1, 'bundle 1']);
-    expect(await bundled()).toEqual([1, 'bundle 1']);
+    expect(await countBundles()).toEqual([1, 'bundle 1']);
+    expect(await countBundles()).toEqual([1, 'bundle 1']);
   });
 
   it.each(['src/index.ts', 'src/deep/one.ts', 'package-lock.json', 'tsconfig.json'])(
     'is built again when %s changes',
     async (name) => {
-      await bundled();
+      await countBundles();
       await writeFile(join(project, name), 'changed');
-      expect(await bundled()).toEqual([2, 'bundle 2']);
+      expect(await countBundles()).toEqual([2, 'bundle 2']);
     },
   );
 
   it('is built again when a source is added or renamed, and for another configuration', async () => {
-    await bundled();
+    await countBundles();
     await writeFile(join(project, 'src', 'two.ts'), '');
-    expect(await bundled()).toEqual([2, 'bundle 2']);
+    expect(await countBundles()).toEqual([2, 'bundle 2']);
     await rm(join(project, 'src', 'two.ts'));
     await writeFile(join(project, 'src', 'three.ts'), '');
-    expect(await bundled()).toEqual([3, 'bundle 3']);
+    expect(await countBundles()).toEqual([3, 'bundle 3']);
     await rm(join(project, 'src', 'three.ts'));
-    expect(await bundled()).toEqual([3, 'bundle 1']);
-    expect(await bundled('{"name":"other"}')).toEqual([4, 'bundle 4']);
+    expect(await countBundles()).toEqual([3, 'bundle 1']);
+    expect(await countBundles('{"name":"other"}')).toEqual([4, 'bundle 4']);
   });
 
   it('is not cached when its build fails', async () => {
@@ -60,7 +60,7 @@ describe('the cached bundle of a Worker', () => {
       throw new Error('The Worker cannot be bundled.');
     });
     await expect(failing).rejects.toThrow('cannot be bundled');
-    expect(await bundled()).toEqual([1, 'bundle 1']);
+    expect(await countBundles()).toEqual([1, 'bundle 1']);
   });
 
   it('is the one that is built first when two are built at the same time', async () => {
@@ -78,15 +78,15 @@ describe('the cached bundle of a Worker', () => {
   });
 
   it('is removed when it was not used for a day', async () => {
-    await bundled();
-    await bundled('{"name":"used"}');
+    await countBundles();
+    await countBundles('{"name":"used"}');
     const place = join(project, 'node_modules', '.cache', 'workers');
     const [first = '', second = ''] = await readdir(place);
     const twoDaysAgo = new Date(Date.now() - 48 * 60 * 60 * 1000);
     for (const name of [first, second]) await utimes(join(place, name), twoDaysAgo, twoDaysAgo);
-    await bundled('{"name":"used"}');
-    await bundled('{"name":"new"}');
+    await countBundles('{"name":"used"}');
+    await countBundles('{"name":"new"}');
     expect(await readdir(place)).toHaveLength(2);
-    expect(await bundled('{"name":"used"}')).toEqual([3, 'bundle 2']);
+    expect(await countBundles('{"name":"used"}')).toEqual([3, 'bundle 2']);
   });
 });

@@ -45,7 +45,7 @@ interface Troubles {
   killedAt?: { bytes: number; later: number };
 }
 
-function troublesOf(random: Random, length: number, isKilled: boolean): Troubles {
+function makeTroubles(random: Random, length: number, isKilled: boolean): Troubles {
   const some = (most: number) => Array.from({ length: random.upTo(most) }, () => random.upTo(length));
   return {
     cuts: some(3).map((bytes) => bytes + random.upTo(2_000)),
@@ -56,13 +56,13 @@ function troublesOf(random: Random, length: number, isKilled: boolean): Troubles
 
 let restarted: Promise<void> | undefined;
 
-async function kill(): Promise<void> {
+async function killRuntime(): Promise<void> {
   process.kill(await system.workerd(), 'SIGKILL');
   await system.restart();
 }
 
 /** Sends bytes with clients that die and are followed by others. @returns the id of the job */
-async function send(
+async function sendBytes(
   bytes: Buffer,
   token: string,
   random: Random,
@@ -89,7 +89,7 @@ async function send(
             const { later } = killedAt;
             killedAt = undefined;
             seen.kills += 1;
-            restarted = sleep(later).then(kill);
+            restarted = sleep(later).then(killRuntime);
           }
           if (dies !== undefined && sent >= dies && address) void upload.abort().then(() => resolve('dead'), reject);
         },
@@ -109,7 +109,7 @@ async function send(
 const TOKEN_MS = 5 * 60_000;
 
 /** The SHA-256 of the bytes that a job has. */
-async function storedOf(jobId: string): Promise<string> {
+async function digestStored(jobId: string): Promise<string> {
   const { rows } = await postgres.query('SELECT files FROM console.upload_jobs WHERE id = $1', [jobId]);
   return (await system.call('POST', '/digest', rows[0].files[0])).digest;
 }
@@ -134,9 +134,9 @@ it(
         since = performance.now();
       }
       const made = proxy.made;
-      const jobId = await send(bytes, token, random, troublesOf(random, length, isKilled), seen);
+      const jobId = await sendBytes(bytes, token, random, makeTroubles(random, length, isKilled), seen);
       seen.cuts += proxy.made - made;
-      if ((await storedOf(jobId)) !== createHash('sha256').update(bytes).digest('hex'))
+      if ((await digestStored(jobId)) !== createHash('sha256').update(bytes).digest('hex'))
         failed.push(`seed ${seed + number}, ${length} bytes`);
     }
     console.log(`${COUNT} uploads: ${JSON.stringify(seen)}`);

@@ -17,7 +17,7 @@ const realNow = clock.now;
 export default {
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    if (pathname === '/digest') return Response.json({ digest: await digestOf(env.FILES, await request.json()) });
+    if (pathname === '/digest') return Response.json({ digest: await digestFile(env.FILES, await request.json()) });
     if (pathname !== '/sweep') return worker.fetch(request, env, execution);
     const scheduledTime = realNow() + Number(searchParams.get('minutes')) * MINUTE;
     clock.now = () => scheduledTime;
@@ -34,7 +34,7 @@ export default {
   },
 };
 
-async function digestOf(files: R2Bucket, file: StoredFile): Promise<string> {
+async function digestFile(files: R2Bucket, file: StoredFile): Promise<string> {
   const hash = createHash('sha256');
   for (const { key } of listSegments(file)) {
     const object = await files.get(key);

@@ -28,7 +28,7 @@ const file = new File([writeOrdersCsv(ROWS)], 'pedidos.csv', { type: 'text/csv' 
 const jobPath = (id: string) => `/v1/managed-tables/upload-jobs/${id}`;
 
 /** What the company's Postgres itself says of a job, whether or not anybody answers for it. */
-async function statusOf(jobId: string): Promise<string> {
+async function readStatus(jobId: string): Promise<string> {
   const { rows } = await postgres.query('SELECT status FROM console.upload_jobs WHERE id = $1', [jobId]);
   return rows[0].status;
 }
@@ -44,13 +44,13 @@ interface Load {
 }
 
 /** A new table, more rows for it, other rows for it, in turn. */
-async function begin(count: number, last: Load | undefined): Promise<Load> {
+async function beginLoad(count: number, last: Load | undefined): Promise<Load> {
   const mode = ['create', 'append', 'replace'][count % 3] as string;
   const form = new FormData();
   if (mode !== 'create') form.append('mode', mode);
   form.append('files', file);
   const table = mode === 'create' || !last ? `pedidos_${count}` : last.table;
-  const before = mode === 'create' ? 0 : await rowsIn(table);
+  const before = mode === 'create' ? 0 : await countRows(table);
   const { records } = await system.call('GET', '/v1/managed-tables');
   const id = records.find(({ display_name: name }: { display_name: string }) => name === table)?._id;
   const path = id === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${id}/upload`;
@@ -58,13 +58,13 @@ async function begin(count: number, last: Load | undefined): Promise<Load> {
   return { jobId, mode, table, before };
 }
 
-async function rowsIn(table: string): Promise<number> {
+async function countRows(table: string): Promise<number> {
   const { rows } = await postgres.query(`SELECT count(*)::int AS count FROM public."${table}"`);
   return rows[0].count;
 }
 
 /** Plays the person, who confirms when asked to; until the job has ended or nobody answers any more. */
-async function accompany({ jobId, table }: Load): Promise<void> {
+async function followJob({ jobId, table }: Load): Promise<void> {
   for (const patience = Date.now() + KILL_MS; ; ) {
     const job = await system.call('GET', jobPath(jobId));
     if (hasEnded(job.status)) return;
@@ -80,7 +80,7 @@ async function accompany({ jobId, table }: Load): Promise<void> {
 }
 
 /** The job ended as it must: all of its rows are there once and in their order, or none of them. */
-async function check({ jobId, mode, table, before }: Load): Promise<string> {
+async function checkJob({ jobId, mode, table, before }: Load): Promise<string> {
   const job = await system.call('GET', jobPath(jobId));
   const { rows: loose } = await postgres.query(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'`,
@@ -90,7 +90,7 @@ async function check({ jobId, mode, table, before }: Load): Promise<string> {
   const record = records.find(({ display_name: name }: { display_name: string }) => name === table);
   if (job.status === 'failed') {
     if (mode === 'create') expect(record).toBeUndefined();
-    else expect(await rowsIn(table)).toBe(before);
+    else expect(await countRows(table)).toBe(before);
     return 'failed';
   }
   expect(job).toMatchObject({ status: 'done', error: null, user_table_id: record._id });
@@ -107,13 +107,13 @@ async function check({ jobId, mode, table, before }: Load): Promise<string> {
 let sweeps = 0;
 
 /** The scheduled run of a later minute each time: having taken up a job, it comes back to it after a minute. */
-async function sweep(): Promise<void> {
+async function runSweep(): Promise<void> {
   sweeps += 1;
   await system.call('POST', `/sweep?minutes=${1 + sweeps}`);
 }
 
 /** The message of the job died with the runtime: nothing happens until the scheduled run comes by. */
-async function isForgotten({ jobId }: Load): Promise<void> {
+async function isMessageLost({ jobId }: Load): Promise<void> {
   const step = async () => (await postgres.query('SELECT step FROM console.upload_jobs WHERE id = $1', [jobId])).rows;
   const before = await step();
   await sleep(200);
@@ -124,23 +124,23 @@ it(
   `an upload during which the runtime is killed ends with exactly its rows, or fails with none (${KILLS} kills)`,
   async () => {
     // An undisturbed load says how long one takes.
-    let load = await begin(0, undefined);
+    let load = await beginLoad(0, undefined);
     const began = Date.now();
-    await accompany(load);
+    await followJob(load);
     const duration = Date.now() - began;
-    expect(await check(load)).toBe('done');
+    expect(await checkJob(load)).toBe('done');
 
     const seen: Record<string, number> = {};
     const saw = (what: string) => {
       seen[what] = (seen[what] ?? 0) + 1;
     };
     for (let count = 1, kills = 0, open = false; kills < KILLS; ) {
-      if (!open) load = await begin(count++, load);
-      const person = accompany(load).catch(() => undefined);
+      if (!open) load = await beginLoad(count++, load);
+      const person = followJob(load).catch(() => undefined);
       await sleep(Math.random() * duration);
       process.kill(await system.workerd(), 'SIGKILL');
       await person;
-      const status = await statusOf(load.jobId);
+      const status = await readStatus(load.jobId);
       open = !hasEnded(status);
       if (open) {
         kills += 1;
@@ -149,15 +149,15 @@ it(
       await system.restart();
       if (open && kills < KILLS && Math.random() < 0.5) {
         // The same load is killed again, soon after it was taken up.
-        await sweep();
+        await runSweep();
         continue;
       }
       if (open) {
-        if (status !== 'waiting_confirm') await isForgotten(load);
-        await sweep();
+        if (status !== 'waiting_confirm') await isMessageLost(load);
+        await runSweep();
       }
-      await accompany(load);
-      saw(await check(load));
+      await followJob(load);
+      saw(await checkJob(load));
       open = false;
     }
     console.log(`${KILLS} kills: ${JSON.stringify(seen)}`);

@@ -34,7 +34,7 @@ interface Check {
 
 let system: System;
 let authorization: string;
-let door: Server;
+let proxyServer: Server;
 let url: string;
 beforeAll(async () => {
   const port = await findFreePort();
@@ -43,16 +43,16 @@ beforeAll(async () => {
   system = await startSystem(undefined, { ALLOWED_ORIGINS: new URL(url).origin, ALLOW_PRIVATE_ISSUERS: 'true' });
   const { access_key, secret_key } = system.serviceAccount;
   authorization = `Bearer ${access_key}:${secret_key}`;
-  door = openDoor().listen(port);
-  await once(door, 'listening');
+  proxyServer = openProxy().listen(port);
+  await once(proxyServer, 'listening');
 }, 180_000);
 afterAll(async () => {
-  door?.close();
+  proxyServer?.close();
   await system?.stop();
 }, 180_000);
 
 /** The suite cannot send a credential: this adds one to what it sends, and changes nothing else. */
-const openDoor = () =>
+const openProxy = () =>
   createServer((asked, answer) => {
     const options = { method: asked.method, headers: { ...asked.headers, authorization } };
     const sent = request(`${system.baseUrl}${asked.url}`, options, (got) => {
@@ -146,7 +146,7 @@ describe('the official conformance suite for MCP servers', () => {
 });
 
 /** The owner lets in what the suite prints, as the page does, and goes where that leads. */
-async function letSuiteIn(line: string): Promise<void> {
+async function authorizeSuite(line: string): Promise<void> {
   if (!line.startsWith(`${system.baseUrl}/oauth/authorize?`)) return;
   const page = await (await fetch(line)).text();
   const [, told = ''] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(page) ?? [];
@@ -180,7 +180,7 @@ describe('the official conformance suite for MCP authorization servers', () => {
   it.each(Object.keys(CLIENTS))('passes with a client that %s', async (known) => {
     const client = await (CLIENTS[known] as () => Promise<string>)();
     const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await findFreePort())];
-    const found = await runSuite('authorization', ['--url', system.baseUrl, ...by], letSuiteIn);
+    const found = await runSuite('authorization', ['--url', system.baseUrl, ...by], authorizeSuite);
     expect([...found.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());
     // What it skips or only warns of has not passed.
     expect([...found.values()].flat().filter(({ status }) => status !== 'SUCCESS')).toEqual([]);

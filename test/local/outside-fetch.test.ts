@@ -11,7 +11,7 @@ let lookedUp: string[];
 let miniflare: Miniflare;
 
 /** The internet: the service that the runtime looks names up with, and a host that answers whatever its address is. */
-function internet(request: Request): Response {
+function answerAsInternet(request: Request): Response {
   const { host, pathname, searchParams } = new URL(request.url);
   if (host !== 'cloudflare-dns.com') {
     called.push(host);
@@ -50,7 +50,7 @@ beforeAll(async () => {
           script: outputFiles[0]?.text as string,
           compatibilityDate: '2026-09-01',
           compatibilityFlags: ['nodejs_compat'],
-          outboundService: internet,
+          outboundService: answerAsInternet,
         },
       ],
     }),

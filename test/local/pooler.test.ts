@@ -15,22 +15,25 @@ interface Running {
   close(): void;
 }
 
-const ownPooler = async (postgres: LocalPostgres): Promise<Running> => {
+const startOwnPooler = async (postgres: LocalPostgres): Promise<Running> => {
   const pooler = new Pooler(postgres);
   return { port: await pooler.listen(), close: () => pooler.close() };
 };
 
 /** What is expected of the local Neon's pooler is expected of a real one too, where there is one. */
 const POOLERS = [
-  { name: "the local Neon's pooler", isReal: false, start: ownPooler, isHere: true },
+  { name: "the local Neon's pooler", isReal: false, start: startOwnPooler, isHere: true },
   { name: 'PgBouncer, at PGBOUNCER_PATH or on the PATH', isReal: true, start: startPgBouncer, isHere: hasPgBouncer },
 ];
 
 for (const { name, isReal, start, isHere } of POOLERS) {
-  describe.skipIf(!isHere)(name, () => tests(isReal, start));
+  describe.skipIf(!isHere)(name, () => definePoolerTests(isReal, start));
 }
 
-function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string) => Promise<Running>): void {
+function definePoolerTests(
+  isReal: boolean,
+  start: (postgres: LocalPostgres, folder: string) => Promise<Running>,
+): void {
   let own: string;
   let folder: string;
   let postgres: LocalPostgres;

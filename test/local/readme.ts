@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const PROJECT = join(import.meta.dirname, '..', '..');
 
 /** The commands for a shell in one section of a document, in their order. */
-export async function commandsOf(document: string, section: string): Promise<string> {
+export async function listCommands(document: string, section: string): Promise<string> {
   const [, text] = (await readFile(join(PROJECT, document), 'utf8')).split(`\n## ${section}\n`);
   const own = text?.split('\n## ')[0] ?? '';
   return [...own.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join('\n');

@@ -13,8 +13,8 @@ import { makeSchedule } from '../../local/demo-schedule.ts';
 import type { SentMail } from '../../local/mailbox.ts';
 import { findFreePort, isAlive } from '../../local/processes.ts';
 import { runCommand } from '../operations/command.ts';
-import { askAsAgent, inspect } from './agents.ts';
-import { commandsOf, runCommands } from './readme.ts';
+import { askAsAgent, runInspector } from './agents.ts';
+import { listCommands, runCommands } from './readme.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const READY = 'Data Console API is ready.';
@@ -259,8 +259,8 @@ describe('npm start', () => {
   }
 
   async function doesWhatItsDocumentsSay(facts: Demo & DemoDashboard) {
-    expect(await runCommands(await commandsOf('README.md', 'The first call'), stateDir)).toContain('"records":[');
-    const written = await runCommands(await commandsOf('docs/tour.md', 'Try it'), stateDir);
+    expect(await runCommands(await listCommands('README.md', 'The first call'), stateDir)).toContain('"records":[');
+    const written = await runCommands(await listCommands('docs/tour.md', 'Try it'), stateDir);
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
     expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 3 }]);
     expect(written).toContain('{"status":"inserting"}');
@@ -300,10 +300,10 @@ describe('npm start', () => {
       expect(rows).toMatchObject({ cut: false, data: { quantity: 3, total: 10_000 } });
       expect((dashboard.data as { results: unknown[] }).results.length).toBeGreaterThanOrEqual(4);
     }
-    const { tools } = (await inspect(facts, '--method', 'tools/list')) as { tools: { name: string }[] };
+    const { tools } = (await runInspector(facts, '--method', 'tools/list')) as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toEqual(names);
     const sent = ['--method', 'tools/call', '--tool-name', 'list_tables', '--tool-arg', 'search=birdstrikes'];
-    expect(await inspect(facts, ...sent)).toMatchObject({ structuredContent: { data: { total: 1 } } });
+    expect(await runInspector(facts, ...sent)).toMatchObject({ structuredContent: { data: { total: 1 } } });
   }
 
   /** A start that is killed while it makes the dashboard has told only a part of it, or nothing. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
+import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { call } from '../support/api.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readNewestMail } from '../support/mail.ts';
@@ -23,7 +23,7 @@ describe("a mail in the company's brand", () => {
   it('has its name and its logo, which is attached', async () => {
     const branded = await aCompany();
     await must(branded.as.put('/v1/company/branding', { json: { name: 'Aves & Cia', primary_color: '#7a1f3d' } }));
-    await must(branded.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.jpeg) }));
+    await must(branded.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.jpeg) }));
     const { email } = await aUser(branded);
     const request = () =>
       must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: branded.slug, email } }));
@@ -35,7 +35,7 @@ describe("a mail in the company's brand", () => {
     expect(html).toContain('src="cid:logo" alt="Aves &amp; Cia"');
     expect(attachments()).toMatchObject([{ disposition: 'inline', contentId: 'logo', type: 'image/jpeg' }]);
     // Some mail programs do not show a WebP.
-    await must(branded.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.webp) }));
+    await must(branded.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.webp) }));
     await request();
     expect([attachments(), readNewestMail(email).html.includes('cid:')]).toEqual([undefined, false]);
   });

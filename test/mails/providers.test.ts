@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.ts';
 import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/platform/mail.ts';
 import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { resendMailer } from '../../src/platform/mail-resend.ts';
-import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
+import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { call } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { listMailsTo, readCode, whileMailIsRefused } from '../support/mail.ts';
@@ -39,7 +39,12 @@ describe('a mail service with Resend’s API', () => {
   });
 
   it('receives the pictures that a mail shows', async () => {
-    const picture = { contentId: 'logo', filename: 'logo.png', type: 'image/png', content: bytesOf(PICTURES.png) };
+    const picture = {
+      contentId: 'logo',
+      filename: 'logo.png',
+      type: 'image/png',
+      content: decodePicture(PICTURES.png),
+    };
     await resend().send({ ...mail('picture@example.com'), pictures: [picture] });
     expect((await listReceivedMails('picture@example.com'))[0]).toMatchObject({
       attachments: [{ content_id: 'logo', filename: 'logo.png', content_type: 'image/png', content: PICTURES.png }],

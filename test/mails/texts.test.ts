@@ -14,7 +14,7 @@ import type { MailTheme } from '../../src/modules/mails/theme.ts';
 import { toMailName, toOutsiderText } from '../../src/modules/mails/user-text.ts';
 import { LOCALES, type Locale } from '../../src/texts/locales.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
-import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
+import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 
 const receiver = { to: 'ina@example.com', name: 'Ina' };
 const url = 'https://console.test/x?token=abc';
@@ -150,7 +150,7 @@ describe('a mail of a company with a brand', () => {
     font: 'serif',
     radius: 3,
   };
-  const logo = { type: 'image/png', width: 896, height: 96, bytes: bytesOf(PICTURES.png) } as const;
+  const logo = { type: 'image/png', width: 896, height: 96, bytes: decodePicture(PICTURES.png) } as const;
   const dressed = (more: MailTheme) =>
     composeInvitationMail({
       ...receiver,

@@ -4,13 +4,13 @@ import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { createHeldQueue, runSweep } from '../uploads/support.ts';
-import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
 const ANSWERED_MS = 30_000;
 
 let company: Company;
 let name: string;
-let table: ReturnType<typeof tableRoutes>;
+let table: ReturnType<typeof makeTableRoutes>;
 let createdCount = 0;
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   name = `busy_${++createdCount}`;
-  table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
+  table = makeTableRoutes(company.as, await createTable(company.as, name, [column('n', 'integer')]));
   await table.insert([{ n: 1 }, { n: 2 }]);
 });
 
@@ -29,8 +29,8 @@ const writes = (tx: TenantTx) => tx.execute(`INSERT INTO public.${name} (n) VALU
 const looksBack = (tx: TenantTx) => tx.query('SELECT count(*) FROM console.managed_tables');
 
 /** Runs `work` while a transaction goes on that has done something. */
-const whileSomebody = <T>(did: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
-  behindTheApi(company.id, (database) =>
+const runBesideTransaction = <T>(did: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
+  runBehindApi(company.id, (database) =>
     database.transaction(
       async (tx) => {
         await did(tx);
@@ -41,20 +41,20 @@ const whileSomebody = <T>(did: (tx: TenantTx) => Promise<unknown>, work: () => P
   );
 
 /** What a request was answered, which came in time. */
-async function inTime(request: () => Promise<ApiResponse>): Promise<ApiResponse> {
+async function awaitInTime(request: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const began = Date.now();
   const answer = await request();
   expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
   return answer;
 }
 
-function isRefused({ status, body, headers }: ApiResponse): void {
+function expectRefused({ status, body, headers }: ApiResponse): void {
   expect([status, body.error_code, headers.get('retry-after')]).toEqual([409, 'MANAGED_TABLE_BUSY', '5']);
 }
 
 /** The indexes that Postgres has of the table but its key, whether they can be used or not. */
-const indexes = () =>
-  behindTheApi(company.id, (database) =>
+const listIndexes = () =>
+  runBehindApi(company.id, (database) =>
     database.query(`SELECT indisvalid FROM pg_index WHERE indrelid = 'public.${name}'::regclass AND NOT indisprimary`),
   );
 
@@ -66,7 +66,7 @@ describe('a change of a table that another transaction reads', () => {
     ['deleted', () => table.delete()],
   ])('is refused after a time limit with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, change) => {
     const before = (await table.get()).body;
-    isRefused(await whileSomebody(reads, () => inTime(change)));
+    expectRefused(await runBesideTransaction(reads, () => awaitInTime(change)));
     expect((await table.get()).body).toEqual(before);
     expect((await table.rows()).body.total).toBe(2);
     expect((await change()).status).toBeLessThan(300);
@@ -74,7 +74,7 @@ describe('a change of a table that another transaction reads', () => {
 
   it('is refused after a time limit, and changes nothing, when it takes too long itself', async () => {
     // Only a change that is to be answered in time is slow.
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.query(`
         CREATE FUNCTION public.slow_${createdCount}(n numeric) RETURNS numeric IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
           IF current_setting('transaction_timeout') <> '0' THEN PERFORM pg_sleep(60); END IF;
@@ -82,7 +82,7 @@ describe('a change of a table that another transaction reads', () => {
         END $$;
         CREATE INDEX ON public.${name} (public.slow_${createdCount}(n))`),
     );
-    isRefused(await inTime(() => table.put({ columns: [column('n', 'decimal')] })));
+    expectRefused(await awaitInTime(() => table.put({ columns: [column('n', 'decimal')] })));
     expect((await table.get()).body.columns).toEqual([column('n', 'integer')]);
   });
 });
@@ -92,28 +92,28 @@ describe('an index', () => {
     ['write to the table', writes],
     ['keep an older snapshot', looksBack],
   ])('is refused as busy while other transactions are open that %s', async (_what, do_) => {
-    await whileSomebody(do_, async () => {
-      isRefused(await inTime(() => table.index(['n'])));
-      expect(await indexes()).toEqual([]);
+    await runBesideTransaction(do_, async () => {
+      expectRefused(await awaitInTime(() => table.index(['n'])));
+      expect(await listIndexes()).toEqual([]);
     });
     expect((await table.index(['n'])).status).toBe(201);
   });
 
   it('is not dropped while another transaction reads the table', async () => {
     const { body } = await table.index(['n']);
-    isRefused(await whileSomebody(reads, () => inTime(() => table.deleteIndex(body.id))));
+    expectRefused(await runBesideTransaction(reads, () => awaitInTime(() => table.deleteIndex(body.id))));
     expect((await table.indexes()).body.records).toEqual([body]);
     expect((await table.deleteIndex(body.id)).status).toBe(204);
   });
 
   it('is dropped when another transaction keeps its build from ending', async () => {
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.transaction(
         async (tx) => {
           const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => looksBack(tx));
-          isRefused(await inTime(() => table.index(['n'])));
+          expectRefused(await awaitInTime(() => table.index(['n'])));
           await outcome;
-          expect(await indexes()).toEqual([]);
+          expect(await listIndexes()).toEqual([]);
         },
         { isolation: 'repeatable read', idleTimeoutMs: 120_000 },
       ),
@@ -121,11 +121,11 @@ describe('an index', () => {
   });
 
   it('is dropped by the sweep when another transaction also kept it from being dropped', async () => {
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.transaction(
         async (tx) => {
           const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => writes(tx));
-          isRefused(await inTime(() => table.index(['n'])));
+          expectRefused(await awaitInTime(() => table.index(['n'])));
           await outcome;
           expect((await table.indexes()).body.records).toEqual([]);
         },
@@ -133,6 +133,6 @@ describe('an index', () => {
       ),
     );
     await runSweep(createHeldQueue(), 61_000);
-    expect(await indexes()).toEqual([]);
+    expect(await listIndexes()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, type ColumnInput, column, tableRoutes, valuesOf } from './support.ts';
+import { type ColumnInput, column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -9,8 +9,8 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-async function filledTable(columns: ColumnInput[], rows: unknown[]) {
-  const table = tableRoutes(company.as, await aTable(company.as, `changing_${++createdCount}`, columns));
+async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
+  const table = makeTableRoutes(company.as, await createTable(company.as, `changing_${++createdCount}`, columns));
   const { status, body } = await table.insert(rows);
   if (status !== 201) throw new Error(JSON.stringify(body));
   return table;
@@ -18,14 +18,14 @@ async function filledTable(columns: ColumnInput[], rows: unknown[]) {
 
 describe('the renaming of a table', () => {
   it('changes the name, refuses a taken or invalid one and answers with the record', async () => {
-    const table = await filledTable([column('a')], [{ a: 'x' }]);
-    await filledTable([column('a')], [{}]);
+    const table = await createFilledTable([column('a')], [{ a: 'x' }]);
+    await createFilledTable([column('a')], [{}]);
     const taken = await table.put({ display_name: `changing_${createdCount}` });
     expect(taken).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
     const renamed = await table.put({ display_name: 'renamed', status: 'active' });
     expect(renamed).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
     expect((await table.get()).body).toStrictEqual(renamed.body);
-    expect(valuesOf(await table.rows(), 'a')).toStrictEqual(['x']);
+    expect(listValues(await table.rows(), 'a')).toStrictEqual(['x']);
     expect((await table.put({ display_name: 'Renamed' })).status).toBe(422);
     expect((await table.put({ status: 'inactive' })).status).toBe(422);
     expect((await table.put({})).body).toStrictEqual(renamed.body);
@@ -34,7 +34,7 @@ describe('the renaming of a table', () => {
 
 describe('a change of the columns', () => {
   it('renames, exchanges, adds, drops and reorders columns in one call', async () => {
-    const table = await filledTable([column('a'), column('b'), column('c')], [{ a: '1', b: '2', c: '3' }]);
+    const table = await createFilledTable([column('a'), column('b'), column('c')], [{ a: '1', b: '2', c: '3' }]);
     const columns = [
       { ...column('b'), previous_name: 'a' },
       column('fresh', 'integer'),
@@ -54,7 +54,7 @@ describe('a change of the columns', () => {
 
   it('renames columns in chains and in circles', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    const table = await filledTable(
+    const table = await createFilledTable(
       names.map((name) => column(name)),
       [Object.fromEntries(names.map((name) => [name, `was ${name}`]))],
     );
@@ -100,13 +100,13 @@ describe('a change of the columns', () => {
     const rows = [0, 1, 2, 3].map((row) =>
       Object.fromEntries(conversions.map(([, , values], index) => [`v${index}`, values[row] ?? null])),
     );
-    const table = await filledTable(columnsAs(0), rows);
+    const table = await createFilledTable(columnsAs(0), rows);
     expect((await table.put({ columns: columnsAs(1) })).body).toMatchObject({ columns: columnsAs(1), row_count: 4 });
     const answer = await table.rows();
     const seen = conversions.map(([from, to, values], index) => [
       from,
       to,
-      valuesOf(answer, `v${index}`).slice(0, values.length),
+      listValues(answer, `v${index}`).slice(0, values.length),
     ]);
     expect(seen).toStrictEqual(conversions.map(([from, to, , expected]) => [from, to, expected]));
   });
@@ -141,7 +141,7 @@ describe('a change of the columns', () => {
   it('refuses conversions that fail or lose digits in any row, names each column and value, and changes nothing', async () => {
     const columnsAs = (side: 0 | 1) => losses.map((loss, index) => column(`v${index}`, loss[side]));
     const bad = Object.fromEntries(losses.map(([, , value], index) => [`v${index}`, value]));
-    const table = await filledTable([...columnsAs(0), column('other')], [{ other: 'x' }, bad]);
+    const table = await createFilledTable([...columnsAs(0), column('other')], [{ other: 'x' }, bad]);
     const before = [(await table.get()).body, (await table.rows()).body];
     const refused = await table.put({ display_name: 'elsewhere', columns: columnsAs(1) });
     expect(refused.status).toBe(422);
@@ -156,7 +156,7 @@ describe('a change of the columns', () => {
   });
 
   it('reports its problems in the order of the columns, those of new columns last', async () => {
-    const table = await filledTable([column('a'), column('b'), column('c')], [{ a: 'x' }, { b: 'y', c: '3' }]);
+    const table = await createFilledTable([column('a'), column('b'), column('c')], [{ a: 'x' }, { b: 'y', c: '3' }]);
     const columns = [
       column('c', 'integer', false),
       column('new', 'text', false),
@@ -174,7 +174,7 @@ describe('a change of the columns', () => {
   });
 
   it('refuses nulls in columns that become not nullable, and names each column', async () => {
-    const table = await filledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
+    const table = await createFilledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
     const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
     expect(refused.body.details).toStrictEqual([
       { field: 'columns.0.nullable', reason: 'conflict', message: '"a" está vazia em algumas linhas' },
@@ -188,7 +188,7 @@ describe('a change of the columns', () => {
   });
 
   it('refuses an empty list, a repeated name, a reserved name and an unknown previous_name', async () => {
-    const table = await filledTable([column('a')], [{}]);
+    const table = await createFilledTable([column('a')], [{}]);
     for (const columns of [
       [],
       [column('a'), column('a')],
@@ -203,7 +203,7 @@ describe('a change of the columns', () => {
 
   it('refuses more columns than Postgres allows a table in its lifetime', async () => {
     const wide = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
-    const table = await filledTable(wide(0), [{}]);
+    const table = await createFilledTable(wide(0), [{}]);
     expect((await table.put({ columns: wide(1) })).status).toBe(200);
     const refused = await table.put({ columns: wide(2) });
     expect(refused.status).toBe(422);
@@ -215,9 +215,9 @@ describe('a change of the columns', () => {
 describe('a table with an unfinished upload job', () => {
   const statuses = ['queued', 'analisando', 'waiting_confirm', 'inserting'];
   it.each(statuses)('is locked while the job is %s, except for its rows', async (status) => {
-    const table = await filledTable([column('a')], [{ a: 'x' }]);
+    const table = await createFilledTable([column('a')], [{ a: 'x' }]);
     const { _id: id, display_name: name } = (await table.get()).body;
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.query(
         `INSERT INTO console.upload_jobs (id, company_id, user_table_id, created_by_user_id, mode, status, files, progress, created_at, updated_at)
          VALUES ($1, $2, $3, $4, 'append', $5, '[]', '{}', now(), now())`,
@@ -239,7 +239,7 @@ describe('a table with an unfinished upload job', () => {
     expect((await table.put({ display_name: name, columns: [column('a')] })).status).toBe(200);
     expect((await table.insert([{ a: 'y' }])).status).toBe(201);
 
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.query("UPDATE console.upload_jobs SET status = 'failed' WHERE user_table_id = $1", [id]),
     );
     expect((await table.truncate()).status).toBe(200);
@@ -249,10 +249,10 @@ describe('a table with an unfinished upload job', () => {
 
 describe('a deleted table', () => {
   it('is kept in the schema trash under its id, with its rows', async () => {
-    const table = await filledTable([column('a')], [{ a: 'kept' }]);
+    const table = await createFilledTable([column('a')], [{ a: 'kept' }]);
     const { _id: id } = (await table.get()).body;
     expect((await table.delete()).status).toBe(204);
-    const rows = await behindTheApi(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
+    const rows = await runBehindApi(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
     expect(rows).toStrictEqual([{ a: 'kept' }]);
   });
 });

@@ -12,7 +12,7 @@ import type { Column } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -21,22 +21,22 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-type Table = ReturnType<typeof tableRoutes>;
+type Table = ReturnType<typeof makeTableRoutes>;
 
-async function aFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
-  const table = tableRoutes(company.as, await aTable(company.as, `paged_${++createdCount}`, columns));
+async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
+  const table = makeTableRoutes(company.as, await createTable(company.as, `paged_${++createdCount}`, columns));
   expect((await table.insert(rows)).status).toBe(201);
   return table;
 }
 
-const query = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+const formatQuery = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
 
 /** Every page from the first to the last; `between` runs after each. */
-async function pagesOf(table: Table, asked: Record<string, string>, between = async (_page: number) => {}) {
+async function readPages(table: Table, asked: Record<string, string>, between = async (_page: number) => {}) {
   const pages = [];
   let cursor: string | null = '';
   while (cursor !== null) {
-    const { status, body } = await table.rows(query({ ...asked, cursor }));
+    const { status, body } = await table.rows(formatQuery({ ...asked, cursor }));
     expect([status, body.quantity, 'total' in body]).toEqual([200, body.records?.length, asked.count === 'exact']);
     pages.push(body);
     cursor = body.next_cursor;
@@ -45,7 +45,7 @@ async function pagesOf(table: Table, asked: Record<string, string>, between = as
   return pages;
 }
 
-const recordsOf = (pages: { records: Record<string, unknown>[] }[]) => pages.flatMap(({ records }) => records);
+const listRecords = (pages: { records: Record<string, unknown>[] }[]) => pages.flatMap(({ records }) => records);
 
 const VALUES = {
   text: ['b', null, '', 'B', 'ä', 'b', 'b', null, 'a,"\\', 'b'],
@@ -58,17 +58,17 @@ const VALUES = {
 
 describe('pages of rows by cursor', () => {
   it.each(Object.entries(VALUES))('have every row once, in the order of a column of type %s', async (type, values) => {
-    const table = await aFilledTable(
+    const table = await createFilledTable(
       values.map((v) => ({ v })),
       column('v', type),
     );
     for (const order of [undefined, 'v', 'v DESC', 'id', '-id']) {
       const asked: Record<string, string> = order === undefined ? {} : { sort_by: order };
-      const whole = (await table.rows(query(asked))).body.records;
+      const whole = (await table.rows(formatQuery(asked))).body.records;
       expect(whole).toHaveLength(values.length);
       for (const size of ['1', '2', '3', '100']) {
-        const pages = await pagesOf(table, { ...asked, per_page: size });
-        expect(recordsOf(pages)).toEqual(whole);
+        const pages = await readPages(table, { ...asked, per_page: size });
+        expect(listRecords(pages)).toEqual(whole);
         expect(pages.length).toBe(Math.ceil(values.length / Number(size)));
       }
     }
@@ -76,16 +76,16 @@ describe('pages of rows by cursor', () => {
 
   it('have only the rows of the filters and search, whatever fields are asked for', async () => {
     const rows = Array.from({ length: 9 }, (_, n) => ({ n, v: n % 3 === 0 ? null : n % 3, t: `Row ${n}` }));
-    const table = await aFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('t'));
+    const table = await createFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('t'));
     const asked = { 'filter[n][gt]': '1', search: 'row', sort_by: '-v', fields: 'n', count: 'exact', per_page: '2' };
-    const pages = await pagesOf(table, asked);
-    expect(recordsOf(pages).map(({ n }) => n)).toEqual([2, 5, 8, 4, 7, 3, 6]);
+    const pages = await readPages(table, asked);
+    expect(listRecords(pages).map(({ n }) => n)).toEqual([2, 5, 8, 4, 7, 3, 6]);
     expect(pages.map(({ total }) => total)).toEqual([7, 7, 7, 7]);
     expect(Object.keys(pages[0].records[0])).toEqual(['id', 'n']);
   });
 
   it('are a single empty page for an empty table', async () => {
-    const table = tableRoutes(company.as, await aTable(company.as, 'empty', [column('v')]));
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'empty', [column('v')]));
     for (const asked of ['', '&sort_by=v', '&search=x']) {
       expect((await table.rows(`?cursor=${asked}`)).body).toEqual({ quantity: 0, records: [], next_cursor: null });
     }
@@ -98,15 +98,15 @@ describe('pages of rows by cursor', () => {
     ['-id', { sort_by: '-id' }],
   ])('miss no row and repeat none while other rows are inserted, updated and deleted (%s)', async (_order, order) => {
     const rows = Array.from({ length: 20 }, (_, n) => ({ n, v: n % 4 === 0 ? null : n % 4, other: 'old' }));
-    const table = await aFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('other'));
+    const table = await createFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('other'));
     const { records } = (await table.rows('?per_page=100')).body;
     const gone = records.filter(({ n }: { n: number }) => n % 5 === 2);
-    const seen = recordsOf(
-      await pagesOf(table, { ...order, per_page: '3' }, async (page) => {
+    const seen = listRecords(
+      await readPages(table, { ...order, per_page: '3' }, async (page) => {
         if (page === 1) for (const { id } of gone) expect((await table.deleteRow(id)).status).toBe(204);
         if (page === 2) {
           // Also the row that the cursor stands at goes.
-          const last = (await table.rows(query({ ...order, per_page: '100' }))).body.records[3];
+          const last = (await table.rows(formatQuery({ ...order, per_page: '100' }))).body.records[3];
           expect((await table.deleteRow(last.id)).status).toBe(204);
           gone.push(last);
         }
@@ -126,25 +126,25 @@ describe('pages of rows by cursor', () => {
   });
 
   it('are complete when the columns of the table change meanwhile', async () => {
-    const table = await aFilledTable([{ v: '1' }, { v: '2' }, { v: '3' }], column('v'));
+    const table = await createFilledTable([{ v: '1' }, { v: '2' }, { v: '3' }], column('v'));
     const { outcome } = await rivalBeforeStatement(company.id, /AS MATERIALIZED/, () =>
       table.put({ columns: [{ ...column('v'), display_name: 'V' }, column('w')] }),
     );
     const { body } = await table.rows('?cursor=&per_page=2&sort_by=v');
-    expect([(await outcome).status, valuesOf({ body } as never, 'v')]).toEqual([200, ['1', '2']]);
-    const next = await table.rows(query({ cursor: body.next_cursor, per_page: '2', sort_by: 'v' }));
-    expect(valuesOf(next, 'v')).toEqual(['3']);
+    expect([(await outcome).status, listValues({ body } as never, 'v')]).toEqual([200, ['1', '2']]);
+    const next = await table.rows(formatQuery({ cursor: body.next_cursor, per_page: '2', sort_by: 'v' }));
+    expect(listValues(next, 'v')).toEqual(['3']);
   });
 
   it('are refused when they would have to continue after a text that is too long for a cursor', async () => {
-    const table = await aFilledTable([{ v: 'a'.repeat(4000) }, { v: 'b'.repeat(4001) }, { v: 'c' }], column('v'));
-    const pages = (size: string, cursor = '') => table.rows(query({ sort_by: 'v', per_page: size, cursor }));
+    const table = await createFilledTable([{ v: 'a'.repeat(4000) }, { v: 'b'.repeat(4001) }, { v: 'c' }], column('v'));
+    const pages = (size: string, cursor = '') => table.rows(formatQuery({ sort_by: 'v', per_page: size, cursor }));
     const first = await pages('1');
     expect(await pages('1', first.body.next_cursor)).toMatchObject({
       status: 422,
       body: { details: [{ field: 'sort_by' }] },
     });
-    expect(valuesOf(await pages('2', first.body.next_cursor), 'v')).toEqual(['b'.repeat(4001), 'c']);
+    expect(listValues(await pages('2', first.body.next_cursor), 'v')).toEqual(['b'.repeat(4001), 'c']);
   });
 });
 
@@ -159,24 +159,24 @@ describe('a cursor for pages of rows', () => {
       { v: 'secret', n: 2 },
       { v: 'secret', n: 3 },
     ];
-    const table = await aFilledTable(rows, ...columns);
-    const twin = await aFilledTable(rows, ...columns);
-    const foreign = tableRoutes(other.as, await aTable(other.as, 'paged', columns));
+    const table = await createFilledTable(rows, ...columns);
+    const twin = await createFilledTable(rows, ...columns);
+    const foreign = makeTableRoutes(other.as, await createTable(other.as, 'paged', columns));
     await foreign.insert(rows);
 
     const asked = { 'filter[v][eq]': 'secret', 'filter[n][gte]': '0', search: 'sec', sort_by: 'v', per_page: '1' };
-    const { body } = await table.rows(query({ ...asked, cursor: '' }));
+    const { body } = await table.rows(formatQuery({ ...asked, cursor: '' }));
     const cursor = body.next_cursor as string;
     expect(cursor).not.toContain('secret');
     expect(atob(cursor.split(':').at(-1)?.replaceAll('-', '+').replaceAll('_', '/') ?? '')).not.toContain('secret');
 
     const { 'filter[v][eq]': v, 'filter[n][gte]': n, ...rest } = asked;
     const reordered = { 'filter[n][gte]': n, 'filter[v][eq]': v, ...rest, per_page: '5', fields: 'n' };
-    expect(valuesOf(await table.rows(query({ ...reordered, cursor })), 'n')).toEqual([2, 3]);
+    expect(listValues(await table.rows(formatQuery({ ...reordered, cursor })), 'n')).toEqual([2, 3]);
 
     const asJson = { ...rest, sort_by: 'v asc', per_page: '5', filter: '{"v":{"eq":"secret"},"n":{"gte":0}}' };
     for (const same of [{ ...reordered, sort_by: 'v ASC' }, asJson]) {
-      expect(valuesOf(await table.rows(query({ ...same, cursor })), 'n')).toEqual([2, 3]);
+      expect(listValues(await table.rows(formatQuery({ ...same, cursor })), 'n')).toEqual([2, 3]);
     }
 
     const others: Record<string, string>[] = [
@@ -189,9 +189,9 @@ describe('a cursor for pages of rows', () => {
       { ...asked, 'filter[n][lt]': '9' },
       { ...rest, 'filter[v][eq]': v, 'filter[n][gt]': '0' },
     ];
-    for (const changed of others) expect(await table.rows(query({ ...changed, cursor }))).toMatchObject(REFUSED);
-    expect(await twin.rows(query({ ...asked, cursor }))).toMatchObject(REFUSED);
-    expect(await foreign.rows(query({ ...asked, cursor }))).toMatchObject(REFUSED);
+    for (const changed of others) expect(await table.rows(formatQuery({ ...changed, cursor }))).toMatchObject(REFUSED);
+    expect(await twin.rows(formatQuery({ ...asked, cursor }))).toMatchObject(REFUSED);
+    expect(await foreign.rows(formatQuery({ ...asked, cursor }))).toMatchObject(REFUSED);
   });
 
   it.each([
@@ -199,9 +199,9 @@ describe('a cursor for pages of rows', () => {
     ['-n', 'n DESC', 'n desc', '-n desc'],
     [undefined, 'id', 'id asc'],
   ])('of the order %s is valid for each spelling of that order', async (...spellings) => {
-    const table = await aFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], column('n', 'integer'));
+    const table = await createFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], column('n', 'integer'));
     const page = (order: string | undefined, cursor: string) =>
-      table.rows(query({ per_page: '1', cursor, ...(order && { sort_by: order }) }));
+      table.rows(formatQuery({ per_page: '1', cursor, ...(order && { sort_by: order }) }));
     for (const first of spellings) {
       const { next_cursor: cursor } = (await page(first, '')).body;
       for (const second of spellings) expect((await page(second, cursor)).status).toBe(200);
@@ -210,7 +210,7 @@ describe('a cursor for pages of rows', () => {
   });
 
   it('is refused when it was changed or made up', async () => {
-    const table = await aFilledTable([{}, {}, {}], column('v'));
+    const table = await createFilledTable([{}, {}, {}], column('v'));
     const { next_cursor: cursor } = (await table.rows('?cursor=&per_page=1')).body;
     const at = cursor.length - 5;
     const flipped = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
@@ -223,17 +223,17 @@ describe('a cursor for pages of rows', () => {
       cursor.replace(/^v\d+/, 'v9'),
       '{}',
     ]) {
-      expect(await table.rows(query({ cursor: bad }))).toMatchObject(REFUSED);
+      expect(await table.rows(formatQuery({ cursor: bad }))).toMatchObject(REFUSED);
     }
-    expect((await table.rows(query({ cursor: 'x'.repeat(8193) }))).status).toBe(422);
-    expect((await table.rows(query({ cursor: 'x', page: '1' }))).status).toBe(422);
+    expect((await table.rows(formatQuery({ cursor: 'x'.repeat(8193) }))).status).toBe(422);
+    expect((await table.rows(formatQuery({ cursor: 'x', page: '1' }))).status).toBe(422);
   });
 
   it('is refused when its column was converted since', async () => {
-    const table = await aFilledTable([{ v: '1' }, { v: '2' }], column('v'));
+    const table = await createFilledTable([{ v: '1' }, { v: '2' }], column('v'));
     const { next_cursor: cursor } = (await table.rows('?cursor=&per_page=1&sort_by=v')).body;
     expect((await table.put({ columns: [column('v', 'integer')] })).status).toBe(200);
-    expect(await table.rows(query({ cursor, per_page: '1', sort_by: 'v' }))).toMatchObject(REFUSED);
+    expect(await table.rows(formatQuery({ cursor, per_page: '1', sort_by: 'v' }))).toMatchObject(REFUSED);
   });
 });
 
@@ -242,17 +242,17 @@ describe('the query plan of a page of rows', () => {
   const POSITION = { id: '00000000-0000-7000-8000-000000000000', key: '77' };
 
   beforeAll(async () => {
-    const table = tableRoutes(company.as, await aTable(company.as, 'large', columns));
-    await behindTheApi(company.id, async (database) => {
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'large', columns));
+    await runBehindApi(company.id, async (database) => {
       await database.execute('INSERT INTO "public"."large" ("k") SELECT n / 4 FROM generate_series(1, 20000) AS n');
       await database.execute('INSERT INTO "public"."large" SELECT FROM generate_series(1, 1000)');
     });
     expect((await table.index(['k'])).status).toBe(201);
-    await behindTheApi(company.id, (database) => database.executeAlone('VACUUM ANALYZE "public"."large"', 10_000));
+    await runBehindApi(company.id, (database) => database.executeAlone('VACUUM ANALYZE "public"."large"', 10_000));
   });
 
   async function explain({ text, values }: Statement): Promise<string> {
-    const rows = await behindTheApi(company.id, (database) =>
+    const rows = await runBehindApi(company.id, (database) =>
       database.query<Record<string, string>>(`EXPLAIN (COSTS OFF) ${text}`, values),
     );
     return rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -307,7 +307,7 @@ describe('the query plan of a page of rows', () => {
   it('by cursor at the end of a large table reads as few blocks as at its beginning', async () => {
     const blocks = async (after: Position | null, sortBy: string) => {
       const { text, values } = selectFollowing(pageOf([], sortBy), { limit: 50, after });
-      const [row] = await behindTheApi(company.id, (database) =>
+      const [row] = await runBehindApi(company.id, (database) =>
         database.query<Record<string, [{ Plan: Record<string, number> }]>>(
           `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${text}`,
           values,
@@ -316,7 +316,7 @@ describe('the query plan of a page of rows', () => {
       const { Plan } = row?.['QUERY PLAN']?.[0] ?? {};
       return Number(Plan?.['Shared Hit Blocks']) + Number(Plan?.['Shared Read Blocks']);
     };
-    const middle = (await behindTheApi(company.id, (database) =>
+    const middle = (await runBehindApi(company.id, (database) =>
       database.query<{ id: string; k: string }>('SELECT "id", "k" FROM "public"."large" WHERE "k" = 4900 LIMIT 1'),
     )) as [{ id: string; k: string }];
     const [{ id, k: key }] = middle;

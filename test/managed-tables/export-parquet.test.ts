@@ -2,7 +2,7 @@ import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, readRaw, tableRoutes } from './support.ts';
+import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
 
 let company: Company;
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 /** The columns of a file by their types, and its rows as the file has them, as another reader finds them. */
-async function fileOf(table: ReturnType<typeof tableRoutes>, asked = '') {
+async function readExportedFile(table: ReturnType<typeof makeTableRoutes>, asked = '') {
   const response = await readRaw(company, table.exportPath(`?format=parquet${asked}`));
   const file = await response.arrayBuffer();
   const metadata = parquetMetadata(file);
@@ -19,11 +19,11 @@ async function fileOf(table: ReturnType<typeof tableRoutes>, asked = '') {
     const decimal = converted_type === 'DECIMAL' ? `(${precision},${scale})` : '';
     return `${name} ${type} ${converted_type}${decimal} ${repetition_type}`;
   });
-  return { response, types, rows: await rowsOf(file, metadata), groups: metadata.row_groups.length };
+  return { response, types, rows: await readRows(file, metadata), groups: metadata.row_groups.length };
 }
 
 /** What the reader would make a number or a Date of is left as it is: these lose digits. */
-async function rowsOf(file: ArrayBuffer, metadata: FileMetaData): Promise<unknown[][]> {
+async function readRows(file: ArrayBuffer, metadata: FileMetaData): Promise<unknown[][]> {
   const schema = metadata.schema.map(({ logical_type, converted_type, ...element }) =>
     converted_type === 'UTF8' ? { ...element, logical_type, converted_type } : element,
   );
@@ -39,13 +39,13 @@ async function rowsOf(file: ArrayBuffer, metadata: FileMetaData): Promise<unknow
 }
 
 /** A decimal of sixteen bytes, without its point. */
-const unscaled = (bytes: unknown): unknown =>
+const toUnscaled = (bytes: unknown): unknown =>
   bytes instanceof Uint8Array
     ? BigInt.asIntN(128, BigInt(`0x${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`))
     : bytes;
 
-const micros = (text: string, fraction = 0n) => BigInt(Date.parse(text)) * 1000n + fraction;
-const days = (text: string) => Date.parse(text) / 86_400_000;
+const toMicroseconds = (text: string, fraction = 0n) => BigInt(Date.parse(text)) * 1000n + fraction;
+const toDays = (text: string) => Date.parse(text) / 86_400_000;
 
 describe('an export as Parquet', () => {
   it('has each value with its type', async () => {
@@ -58,7 +58,7 @@ describe('an export as Parquet', () => {
       column('at', 'datetime'),
       column('__proto__'),
     ];
-    const table = tableRoutes(company.as, await aTable(company.as, 'typed', columns));
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'typed', columns));
     const inserted = await table.insert([
       { t: 'São "Paulo", 😀\r\n', i: 10, d: '0.10', b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
       {
@@ -75,7 +75,7 @@ describe('an export as Parquet', () => {
     ]);
     expect(inserted.status).toBe(201);
     const ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
-    const { response, types, rows } = await fileOf(table);
+    const { response, types, rows } = await readExportedFile(table);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/vnd.apache.parquet']);
     expect(response.headers.get('content-disposition')).toContain('filename="typed.parquet"');
     expect(types).toEqual([
@@ -89,59 +89,83 @@ describe('an export as Parquet', () => {
       '__proto__ BYTE_ARRAY UTF8 OPTIONAL',
     ]);
     const absent = null;
-    expect(rows.map((row) => row.map((value) => unscaled(value ?? null)))).toEqual([
-      [ids[0], 'São "Paulo", 😀\r\n', 10n, 100n, true, days('2024-01-31'), micros('2024-01-31T10:00:00Z'), absent],
+    expect(rows.map((row) => row.map((value) => toUnscaled(value ?? null)))).toEqual([
+      [
+        ids[0],
+        'São "Paulo", 😀\r\n',
+        10n,
+        100n,
+        true,
+        toDays('2024-01-31'),
+        toMicroseconds('2024-01-31T10:00:00Z'),
+        absent,
+      ],
       [
         ids[1],
         '',
         2n ** 63n - 1n,
         -123456789012345678125n,
         false,
-        days('0001-01-01'),
-        micros('0001-01-01T00:00:00Z', 1n),
+        toDays('0001-01-01'),
+        toMicroseconds('0001-01-01T00:00:00Z', 1n),
         absent,
       ],
       [ids[2], null, -(2n ** 63n), 0n, true, null, null, absent],
-      [ids[3], '=1+1', null, null, false, days('9999-12-31'), micros('9999-12-31T23:59:59Z', 999_999n), absent],
-      [ids[4], '-', 0n, -500n, true, -1, micros('1969-12-31T23:59:59.5Z'), absent],
+      [
+        ids[3],
+        '=1+1',
+        null,
+        null,
+        false,
+        toDays('9999-12-31'),
+        toMicroseconds('9999-12-31T23:59:59Z', 999_999n),
+        absent,
+      ],
+      [ids[4], '-', 0n, -500n, true, -1, toMicroseconds('1969-12-31T23:59:59.5Z'), absent],
     ]);
   });
 
   it('has a column of decimals as text when one of them has more digits than Parquet allows', async () => {
     const columns = ['whole', 'exact', 'long', 'far'].map((name) => column(name, 'decimal'));
-    const table = tableRoutes(company.as, await aTable(company.as, 'decimals', columns));
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'decimals', columns));
     const exact = `-${'9'.repeat(36)}.25`;
     const long = `${'9'.repeat(37)}.25`;
     await table.insert([{ whole: 7, exact, long, far: '1e-39' }, { whole: '8.000' }]);
-    const { types, rows } = await fileOf(table);
+    const { types, rows } = await readExportedFile(table);
     expect(types.slice(1).map((type) => type.split(' ')[2])).toEqual([
       'DECIMAL(38,0)',
       'DECIMAL(38,2)',
       'UTF8',
       'UTF8',
     ]);
-    expect(rows.map((row) => row.slice(1).map((value) => unscaled(value ?? null)))).toEqual([
+    expect(rows.map((row) => row.slice(1).map((value) => toUnscaled(value ?? null)))).toEqual([
       [7n, BigInt(`-${'9'.repeat(36)}25`), long, `0.${'0'.repeat(38)}1`],
       [8n, null, null, null],
     ]);
     // Only the selected rows count.
-    const few = await fileOf(table, '&filter[whole][eq]=8');
+    const few = await readExportedFile(table, '&filter[whole][eq]=8');
     expect(few.types[3]).toContain('DECIMAL(38,0)');
   });
 
   it('applies filters, order and fields, and writes groups of rows', async () => {
-    const many = tableRoutes(company.as, await aTable(company.as, 'many', [column('n', 'integer'), column('t')]));
-    await behindTheApi(company.id, (database) =>
+    const many = makeTableRoutes(
+      company.as,
+      await createTable(company.as, 'many', [column('n', 'integer'), column('t')]),
+    );
+    await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.many (n, t) SELECT n, 'x' || n FROM generate_series(1, 45000) AS n`),
     );
-    const { rows, groups } = await fileOf(many, '&filter[n][gt]=10&sort_by=-n&fields=n');
+    const { rows, groups } = await readExportedFile(many, '&filter[n][gt]=10&sort_by=-n&fields=n');
     expect(groups).toBe(3);
     expect(rows.map(([, n]) => n)).toEqual(Array.from({ length: 44_990 }, (_, at) => BigInt(45_000 - at)));
   });
 
   it('has the columns even without rows', async () => {
-    const none = tableRoutes(company.as, await aTable(company.as, 'none', [column('t'), column('d', 'decimal')]));
-    const { types, rows } = await fileOf(none);
+    const none = makeTableRoutes(
+      company.as,
+      await createTable(company.as, 'none', [column('t'), column('d', 'decimal')]),
+    );
+    const { types, rows } = await readExportedFile(none);
     expect(types).toEqual([
       'id BYTE_ARRAY UTF8 REQUIRED',
       't BYTE_ARRAY UTF8 OPTIONAL',
@@ -151,16 +175,16 @@ describe('an export as Parquet', () => {
   });
 
   it('is refused for more rows than its parts can hold', async () => {
-    const id = await aTable(
+    const id = await createTable(
       company.as,
       'huge',
       Array.from({ length: 999 }, (_, at) => column(`c${at}`)),
     );
     const rows = Math.floor(MAX_PARTS / 1000) * 88 + 1;
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.execute(`UPDATE console.managed_tables SET row_count = $2 WHERE id = $1`, [id, rows]),
     );
-    const { status, body } = await tableRoutes(company.as, id).export('?format=parquet');
+    const { status, body } = await makeTableRoutes(company.as, id).export('?format=parquet');
     expect([status, body.details]).toEqual([413, { rows, limit: rows - 1 }]);
   });
 });

@@ -2,11 +2,11 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
-import { aTable, behindTheApi, column, readRaw, tableRoutes } from './support.ts';
+import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
 
 let company: Company;
 let tableId: string;
-let table: ReturnType<typeof tableRoutes>;
+let table: ReturnType<typeof makeTableRoutes>;
 let ids: string[];
 
 const ROWS = [
@@ -19,7 +19,7 @@ const ROWS = [
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  tableId = await aTable(company.as, 'exported', [
+  tableId = await createTable(company.as, 'exported', [
     column('t'),
     column('i', 'integer'),
     column('d', 'decimal'),
@@ -28,13 +28,13 @@ beforeAll(async () => {
     column('at', 'datetime'),
     column('__proto__'),
   ]);
-  table = tableRoutes(company.as, tableId);
+  table = makeTableRoutes(company.as, tableId);
   expect((await table.insert(ROWS)).status).toBe(201);
   ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
 });
 
 const lines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
-const query = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+const formatQuery = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
 
 describe('an export of a table', () => {
   it('is CSV of RFC 4180 with a header', async () => {
@@ -69,9 +69,9 @@ describe('an export of a table', () => {
     'applies the filters, search, order and fields of the list of rows (%s)',
     async (format) => {
       const selected = { 'filter[b][ne]': 'false', search: 'a', sort_by: '-i', fields: 'd,t' };
-      const found = (await table.rows(query(selected))).body.records;
+      const found = (await table.rows(formatQuery(selected))).body.records;
       expect(found).toHaveLength(1);
-      const { body } = await table.export(query({ ...selected, format }));
+      const { body } = await table.export(formatQuery({ ...selected, format }));
       const [{ id, d, t }] = found;
       expect(body).toBe(format === 'csv' ? lines('id,d,t', `${id},${d}.0,${t}`) : `${JSON.stringify({ id, d, t })}\n`);
     },
@@ -95,8 +95,8 @@ describe('an export of a table', () => {
   });
 
   it('escapes texts that spreadsheets would take for formulas, if asked, and no numbers', async () => {
-    const made = await aTable(company.as, 'formulas', [column('t'), column('i', 'integer')]);
-    const formulas = tableRoutes(company.as, made);
+    const made = await createTable(company.as, 'formulas', [column('t'), column('i', 'integer')]);
+    const formulas = makeTableRoutes(company.as, made);
     await formulas.insert(['=1', '+1', '-1', '@a', '\ta', '\ra', 'a=1', "'=1", '', null].map((t) => ({ t, i: -1 })));
     const { body } = await formulas.export('?safe=true');
     const texts = ["'=1", "'+1", "'-1", "'@a", "'\ta", `"'\ra"`, 'a=1', "'=1", '""', ''];
@@ -106,7 +106,7 @@ describe('an export of a table', () => {
   it('can be uploaded again as the same rows and types', async () => {
     const columns = ['texto', 'inteiro', 'decimal', 'sim', 'dia', 'quando'] as const;
     const types = ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'];
-    const made = await aTable(
+    const made = await createTable(
       company.as,
       'there',
       columns.map((name, at) => column(name, types[at])),
@@ -124,11 +124,11 @@ describe('an export of a table', () => {
       { texto: 'ação', inteiro: null, decimal: '1234.567', sim: null, dia: null, quando: null },
       { texto: null, inteiro: -5, decimal: -20, sim: true, dia: '2024-12-11', quando: '1999-12-31T23:59:59.5Z' },
     ];
-    const there = tableRoutes(company.as, made);
+    const there = makeTableRoutes(company.as, made);
     await there.insert(rows);
     const { body } = await there.export();
     const job = await loadFiles(company, [makeFile('there.csv', body)], { display_name: 'back' });
-    const back = await tableRoutes(company.as, job.user_table_id).get();
+    const back = await makeTableRoutes(company.as, job.user_table_id).get();
     const byName = new Map(back.body.columns.map((each: { name: string; type: string }) => [each.name, each.type]));
     expect(columns.map((name) => byName.get(name))).toEqual(types);
     const values = (records: Record<string, unknown>[]) => records.map((each) => columns.map((name) => each[name]));
@@ -148,14 +148,14 @@ describe('an export of a table', () => {
   });
 
   it('answers 404 for an unknown table', async () => {
-    expect((await tableRoutes(company.as, 'x'.repeat(24)).export()).status).toBe(404);
-    expect((await tableRoutes(company.as, '0'.repeat(24)).export()).status).toBe(404);
+    expect((await makeTableRoutes(company.as, 'x'.repeat(24)).export()).status).toBe(404);
+    expect((await makeTableRoutes(company.as, '0'.repeat(24)).export()).status).toBe(404);
   });
 });
 
 describe('an export as a workbook', () => {
   /** The rows that another reader finds in it. */
-  async function sheetOf(of: ReturnType<typeof tableRoutes>, asked = ''): Promise<unknown[][]> {
+  async function sheetOf(of: ReturnType<typeof makeTableRoutes>, asked = ''): Promise<unknown[][]> {
     const response = await readRaw(company, of.exportPath(`?format=xlsx${asked}`));
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -193,9 +193,9 @@ describe('an export as a workbook', () => {
   });
 
   it('keeps texts unchanged, and escapes formulas if asked', async () => {
-    const made = await aTable(company.as, `sheet_of_${'x'.repeat(40)}`, [column('t')]);
+    const made = await createTable(company.as, `sheet_of_${'x'.repeat(40)}`, [column('t')]);
     const texts = ['<&>"\'', ' a ', '\u0001_x000D_\ufffe', '=1', '-1', '\ta', '😀', 'a\rb\n'];
-    const routes = tableRoutes(company.as, made);
+    const routes = makeTableRoutes(company.as, made);
     await routes.insert(texts.map((t) => ({ t })));
     const second = (rows: unknown[][]) => rows.slice(1).map(([, t]) => t);
     expect(second(await sheetOf(routes))).toEqual(texts);
@@ -203,9 +203,9 @@ describe('an export as a workbook', () => {
   });
 
   it('is refused before it begins when a text is longer than a cell can hold, in whatever row', async () => {
-    const made = await aTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
-    const long = tableRoutes(company.as, made);
-    await behindTheApi(company.id, (database) =>
+    const made = await createTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
+    const long = makeTableRoutes(company.as, made);
+    await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.long_texts (n) SELECT generate_series(1, 20001)`),
     );
     const most = '😀'.repeat(16_383);
@@ -228,12 +228,12 @@ describe('an export as a workbook', () => {
   });
 
   it('is refused with more rows than a sheet can have', async () => {
-    const made = await aTable(company.as, 'too_long', [column('n', 'integer')]);
-    const long = tableRoutes(company.as, made);
-    await behindTheApi(company.id, (database) =>
+    const made = await createTable(company.as, 'too_long', [column('n', 'integer')]);
+    const long = makeTableRoutes(company.as, made);
+    await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.too_long (n) SELECT generate_series(1, 1048576)`),
     );
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.execute(`UPDATE console.managed_tables SET row_count = 1048576 WHERE id = $1`, [made]),
     );
     for (const asked of ['', '&filter[n][gte]=1']) {
@@ -248,11 +248,11 @@ describe('an export as a workbook', () => {
 
 describe('an export of many rows', () => {
   const LARGE = 45_000;
-  let large: ReturnType<typeof tableRoutes>;
+  let large: ReturnType<typeof makeTableRoutes>;
 
   beforeAll(async () => {
-    large = tableRoutes(company.as, await aTable(company.as, 'large', [column('n', 'integer')]));
-    await behindTheApi(company.id, (database) =>
+    large = makeTableRoutes(company.as, await createTable(company.as, 'large', [column('n', 'integer')]));
+    await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.large (n) SELECT generate_series(1, ${LARGE})`),
     );
   });
@@ -273,9 +273,9 @@ describe('an export of many rows', () => {
   });
 
   it('is complete when its rows are much larger than their stored size', async () => {
-    const made = await aTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
-    const compressed = tableRoutes(company.as, made);
-    const [stored] = await behindTheApi(company.id, async (database) => {
+    const made = await createTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
+    const compressed = makeTableRoutes(company.as, made);
+    const [stored] = await runBehindApi(company.id, async (database) => {
       await database.execute(
         `INSERT INTO public.compressed (n, t) SELECT n, CASE WHEN n > 1000 THEN repeat('"', 100000) END FROM generate_series(1, 1100) AS n`,
       );
@@ -292,9 +292,9 @@ describe('an export of many rows', () => {
   });
 
   it('is complete when its rows have large values', async () => {
-    const made = await aTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
-    const wide = tableRoutes(company.as, made);
-    await behindTheApi(company.id, (database) =>
+    const made = await createTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
+    const wide = makeTableRoutes(company.as, made);
+    await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.wide (n, t) SELECT n, repeat('"', 1500000) FROM generate_series(1, 7) AS n`),
     );
     for (const order of ['', '&sort_by=n']) {

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { connectionsOf, farAway } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes } from './support.ts';
 
 /** Far enough for what is sent at once to be on its way together, on a busy machine too. */
 const MILLISECONDS = 100;
@@ -12,55 +12,55 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-const far = <T>(work: () => Promise<T>) => farAway(company.id, MILLISECONDS, work);
+const runFarAway = <T>(work: () => Promise<T>) => farAway(company.id, MILLISECONDS, work);
 
-async function aNumberedTable(name: string, rows: number) {
-  const id = await aTable(company.as, name, [column('n', 'integer'), column('m')]);
-  const table = tableRoutes(company.as, id);
+async function createNumberedTable(name: string, rows: number) {
+  const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
+  const table = makeTableRoutes(company.as, id);
   await table.insert(Array.from({ length: rows }, (_, index) => ({ n: index + 1, m: 'x' })));
   return table;
 }
 
 it('a page of rows takes one round trip more than the connection, or two when the isolate has not cached the table', async () => {
-  const table = await aNumberedTable('far_pages', 5);
-  const first = await far(() => table.rows('?sort_by=-n&per_page=2'));
-  expect(valuesOf(first.outcome, 'n')).toEqual([5, 4]);
+  const table = await createNumberedTable('far_pages', 5);
+  const first = await runFarAway(() => table.rows('?sort_by=-n&per_page=2'));
+  expect(listValues(first.outcome, 'n')).toEqual([5, 4]);
   expect(first.trips).toBe(5);
-  const second = await far(() => table.rows('?sort_by=n&per_page=2&page=2'));
-  expect(valuesOf(second.outcome, 'n')).toEqual([3, 4]);
+  const second = await runFarAway(() => table.rows('?sort_by=n&per_page=2&page=2'));
+  expect(listValues(second.outcome, 'n')).toEqual([3, 4]);
   expect(second.trips).toBe(4);
 });
 
 it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
-  const table = await aNumberedTable('far_filters', 9);
+  const table = await createNumberedTable('far_filters', 9);
   await table.rows();
-  const filtered = await far(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
-  expect([filtered.outcome.body.total, valuesOf(filtered.outcome, 'n')]).toEqual([2, [3, 4]]);
+  const filtered = await runFarAway(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
+  expect([filtered.outcome.body.total, listValues(filtered.outcome, 'n')]).toEqual([2, [3, 4]]);
   expect(filtered.trips).toBe(4);
-  const first = await far(() => table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'));
-  expect([first.outcome.body.total, valuesOf(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
+  const first = await runFarAway(() => table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'));
+  expect([first.outcome.body.total, listValues(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
   const cursor = encodeURIComponent(first.outcome.body.next_cursor);
-  const next = await far(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
-  expect(valuesOf(next.outcome, 'n')).toEqual([5, 4, 3]);
+  const next = await runFarAway(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
+  expect(listValues(next.outcome, 'n')).toEqual([5, 4, 3]);
   expect([first.trips, next.trips]).toEqual([4, 4]);
 });
 
 it('a table, the list of tables and the list of its uploads each take one round trip more than the connection', async () => {
-  const table = await aNumberedTable('far_tables', 1);
-  expect((await far(() => table.get())).trips).toBe(4);
-  expect((await far(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
-  expect((await far(() => table.loads())).trips).toBe(4);
+  const table = await createNumberedTable('far_tables', 1);
+  expect((await runFarAway(() => table.get())).trips).toBe(4);
+  expect((await runFarAway(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+  expect((await runFarAway(() => table.loads())).trips).toBe(4);
 });
 
 it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
   const changed = async (count: number) => {
     const names = Array.from({ length: count }, (_, index) => `c${index}`);
-    const id = await aTable(
+    const id = await createTable(
       company.as,
       `far_columns_${count}`,
       names.map((name) => column(name)),
     );
-    const table = tableRoutes(company.as, id);
+    const table = makeTableRoutes(company.as, id);
     expect((await table.insert([Object.fromEntries(names.map((name, index) => [name, `${index}`]))])).status).toBe(201);
     // Each gets the name and the type of its neighbour, and a value.
     const columns = names.map((name, index) => ({
@@ -71,7 +71,7 @@ it('a change of columns takes as many round trips for a hundred columns as for o
       ),
       previous_name: name,
     }));
-    const { outcome, trips } = await far(() => table.put({ columns }));
+    const { outcome, trips } = await runFarAway(() => table.put({ columns }));
     expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
     return trips;
   };
@@ -84,7 +84,7 @@ it('reading requests use one pooled connection, and writing requests one direct 
     vi.spyOn(queue, 'send').mockResolvedValue(undefined as never);
     vi.spyOn(queue, 'sendBatch').mockResolvedValue(undefined as never);
   }
-  const table = await aNumberedTable('pooled', 1);
+  const table = await createNumberedTable('pooled', 1);
   const opened = (work: () => Promise<{ status: number }>) =>
     connectionsOf(company.id, async () => expect((await work()).status).toBeLessThan(300));
   const read = { direct: 0, pooled: 1 };
@@ -100,14 +100,14 @@ it('reading requests use one pooled connection, and writing requests one direct 
 });
 
 it('a page of rows shows the current table, even if the isolate has cached an older version', async () => {
-  const table = await aNumberedTable('known_before', 4);
+  const table = await createNumberedTable('known_before', 4);
   const page = (query = '?per_page=3&page=2') => table.rows(query);
-  expect(valuesOf(await page(), 'n')).toEqual([4]);
+  expect(listValues(await page(), 'n')).toEqual([4]);
 
   // Counted from the nearer end, other rows are wanted when there are more.
   await table.insert([{ n: 5 }, { n: 6 }, { n: 7 }, { n: 8 }]);
   const grown = await page();
-  expect(valuesOf(grown, 'n')).toEqual([4, 5, 6]);
+  expect(listValues(grown, 'n')).toEqual([4, 5, 6]);
   expect(grown.body.total).toBe(8);
 
   const columns = (list: unknown[]) => table.put({ columns: list });
@@ -121,7 +121,7 @@ it('a page of rows shows the current table, even if the isolate has cached an ol
   expect((await table.put({ display_name: 'known_after' })).status).toBe(200);
   expect((await page()).body.records).toHaveLength(3);
   // Another table under the name that it had.
-  const other = await aNumberedTable('known_before', 1);
+  const other = await createNumberedTable('known_before', 1);
   expect((await page()).body.total).toBe(8);
   expect((await other.rows()).body.total).toBe(1);
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
-let table: ReturnType<typeof tableRoutes>;
+let table: ReturnType<typeof makeTableRoutes>;
 let ids: string[];
 
 const ROWS = [
@@ -18,7 +18,7 @@ const ROWS = [
 
 beforeAll(async () => {
   company = await aProvisionedCompany();
-  const id = await aTable(company.as, 'filtered', [
+  const id = await createTable(company.as, 'filtered', [
     column('n', 'integer'),
     column('t'),
     column('i', 'integer'),
@@ -29,24 +29,24 @@ beforeAll(async () => {
     column('__proto__'),
     column('select', 'text'),
   ]);
-  table = tableRoutes(company.as, id);
+  table = makeTableRoutes(company.as, id);
   const rows = ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
   expect((await table.insert(rows)).status).toBe(201);
-  ids = valuesOf(await table.rows(), 'id') as string[];
+  ids = listValues(await table.rows(), 'id') as string[];
 });
 
-const query = (parameters: [string, string][]) => `?${new URLSearchParams(parameters)}`;
+const formatQuery = (parameters: [string, string][]) => `?${new URLSearchParams(parameters)}`;
 /** Filters written as `column op value`. */
-const filters = (...written: string[]): [string, string][] =>
+const parseFilters = (...written: string[]): [string, string][] =>
   written.map((text) => {
     const [, name, operator, value] = /^(\w+) (\w+) ?(.*)$/s.exec(text) as unknown as [string, string, string, string];
     return [`filter[${name}][${operator}]`, value];
   });
 
-async function found(...written: string[]): Promise<unknown[]> {
-  const answer = await table.rows(query(filters(...written)));
+async function findRows(...written: string[]): Promise<unknown[]> {
+  const answer = await table.rows(formatQuery(parseFilters(...written)));
   expect([answer.status, answer.body.total]).toEqual([200, answer.body.records?.length]);
-  return valuesOf(answer, 'n');
+  return listValues(answer, 'n');
 }
 
 describe('a filter of rows', () => {
@@ -106,14 +106,14 @@ describe('a filter of rows', () => {
     ['__proto__ eq x', []],
     ['select eq x3', [3]],
   ])('%s finds %j', async (written, expected) => {
-    expect(await found(written)).toEqual(expected);
+    expect(await findRows(written)).toEqual(expected);
   });
 
   it('combines with other filters by AND, also of the same column and operator', async () => {
-    expect(await found('i gte 0', 'b is_null false')).toEqual([1, 5]);
-    expect(await found('i gte 0', 'i gte 10', 'i lt 11')).toEqual([1, 6]);
-    expect(await found('t contains são', 't contains paulo')).toEqual([1]);
-    expect(await found('n eq 1', 'n eq 2')).toEqual([]);
+    expect(await findRows('i gte 0', 'b is_null false')).toEqual([1, 5]);
+    expect(await findRows('i gte 0', 'i gte 10', 'i lt 11')).toEqual([1, 6]);
+    expect(await findRows('t contains são', 't contains paulo')).toEqual([1]);
+    expect(await findRows('n eq 1', 'n eq 2')).toEqual([]);
   });
 
   it.each([
@@ -126,25 +126,27 @@ describe('a filter of rows', () => {
     [{ b: { eq: true } }, [1, 4, 7]],
     [{}, [1, 2, 3, 4, 5, 6, 7]],
   ])('may be written as JSON: %j finds %j', async (filter, expected) => {
-    const answer = await table.rows(query([['filter', JSON.stringify(filter)]]));
-    expect([answer.status, valuesOf(answer, 'n')]).toEqual([200, expected]);
+    const answer = await table.rows(formatQuery([['filter', JSON.stringify(filter)]]));
+    expect([answer.status, listValues(answer, 'n')]).toEqual([200, expected]);
   });
 
   it('keeps every digit of a number in JSON, and may name a column __proto__', async () => {
-    const asJson = async (json: string) => valuesOf(await table.rows(query([['filter', json]])), 'n');
+    const asJson = async (json: string) => listValues(await table.rows(formatQuery([['filter', json]])), 'n');
     expect(await asJson('{"i":{"eq":9223372036854775807}}')).toEqual([3]);
     expect(await asJson('{"i":{"gt":9223372036854775806}}')).toEqual([3]);
     expect(await asJson('{"__proto__":{"eq":"x"}}')).toEqual([]);
   });
 
   it('may be combined in both of its forms', async () => {
-    const both = await table.rows(query([['filter', '{"i":{"gte":0}}'], ...filters('i lt 11', 'b is_null false')]));
-    expect(valuesOf(both, 'n')).toEqual([1, 5]);
+    const both = await table.rows(
+      formatQuery([['filter', '{"i":{"gte":0}}'], ...parseFilters('i lt 11', 'b is_null false')]),
+    );
+    expect(listValues(both, 'n')).toEqual([1, 5]);
   });
 
   it('may be written as JSON for an export too', async () => {
     const { status, body } = await table.export(
-      query([
+      formatQuery([
         ['filter', '{"n":{"eq":3}}'],
         ['fields', 'n'],
       ]),
@@ -168,7 +170,7 @@ describe('a filter of rows', () => {
     ['{"i":{"like":1}}', 'filter[i][like]'],
     ['{"b":{"is_null":"yes"}}', 'filter[b][is_null]'],
   ])('as the JSON %s is refused with the name of the field', async (json, field) => {
-    const { status, body } = await table.rows(query([['filter', json]]));
+    const { status, body } = await table.rows(formatQuery([['filter', json]]));
     expect([status, body.details]).toEqual([
       422,
       [expect.objectContaining({ field, message: expect.stringMatching(/\w{3}/) })],
@@ -177,16 +179,18 @@ describe('a filter of rows', () => {
 
   it('finds rows by id', async () => {
     const [first, , third] = ids as [string, string, string];
-    expect(await found(`id eq ${first.toUpperCase()}`)).toEqual([1]);
-    expect(await found(`id in ${third},${first},00000000-0000-0000-0000-000000000000`)).toEqual([1, 3]);
+    expect(await findRows(`id eq ${first.toUpperCase()}`)).toEqual([1]);
+    expect(await findRows(`id in ${third},${first},00000000-0000-0000-0000-000000000000`)).toEqual([1, 3]);
   });
 
   it('keeps the total and the pages exact', async () => {
     const page = (number: number) =>
-      table.rows(query([...filters('i is_null false'), ['per_page', '2'], ['page', `${number}`], ['sort_by', '-i']]));
+      table.rows(
+        formatQuery([...parseFilters('i is_null false'), ['per_page', '2'], ['page', `${number}`], ['sort_by', '-i']]),
+      );
     const pages = [await page(1), await page(2), await page(3), await page(4)];
     expect(pages.map(({ body }) => body.total)).toEqual([5, 5, 5, 5]);
-    expect(pages.map((answer) => valuesOf(answer, 'n'))).toEqual([[3, 1], [6, 5], [2], []]);
+    expect(pages.map((answer) => listValues(answer, 'n'))).toEqual([[3, 1], [6, 5], [2], []]);
   });
 
   it.each([
@@ -217,7 +221,7 @@ describe('a filter of rows', () => {
     ['id ne 00000000-0000-0000-0000-000000000000', 'filter[id][ne]'],
     ['id is_null false', 'filter[id][is_null]'],
   ])('%s is refused with the name of the field', async (written, field) => {
-    const { status, body } = await table.rows(query(filters(written)));
+    const { status, body } = await table.rows(formatQuery(parseFilters(written)));
     expect([status, body.details]).toEqual([
       422,
       [expect.objectContaining({ field, message: expect.stringMatching(/\w{3}/) })],
@@ -225,11 +229,15 @@ describe('a filter of rows', () => {
   });
 
   it('is accepted up to 50 times and up to 1,000 list values, and refused far beyond either', async () => {
-    const many = (count: number) => filters(...Array.from({ length: count }, () => 'i gt 1'));
-    expect((await table.rows(query(many(50)))).status).toBe(200);
-    expect(await table.rows(query(many(200)))).toMatchObject({ status: 422, body: { details: [{ field: 'filter' }] } });
-    const list = (count: number) => query(filters(`i in ${Array.from({ length: count }, (_, at) => at).join(',')}`));
-    expect(valuesOf(await table.rows(list(1000)), 'n')).toEqual([1, 5, 6]);
+    const many = (count: number) => parseFilters(...Array.from({ length: count }, () => 'i gt 1'));
+    expect((await table.rows(formatQuery(many(50)))).status).toBe(200);
+    expect(await table.rows(formatQuery(many(200)))).toMatchObject({
+      status: 422,
+      body: { details: [{ field: 'filter' }] },
+    });
+    const list = (count: number) =>
+      formatQuery(parseFilters(`i in ${Array.from({ length: count }, (_, at) => at).join(',')}`));
+    expect(listValues(await table.rows(list(1000)), 'n')).toEqual([1, 5, 6]);
     const tooLong = await table.rows(list(10_000));
     expect(tooLong).toMatchObject({ status: 422, body: { details: [{ field: 'filter[i][in]' }] } });
   });
@@ -271,8 +279,8 @@ describe('a filter of rows', () => {
 });
 
 it('a search of rows that takes too long is refused with MANAGED_TABLE_QUERY_TIMEOUT', async () => {
-  const slow = tableRoutes(company.as, await aTable(company.as, 'slow', [column('t')]));
-  await behindTheApi(company.id, (database) =>
+  const slow = makeTableRoutes(company.as, await createTable(company.as, 'slow', [column('t')]));
+  await runBehindApi(company.id, (database) =>
     database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
       SELECT uuidv7() AS id, pg_sleep(60)::text AS t`),
   );
@@ -289,17 +297,17 @@ describe('the parameter search of the list of rows', () => {
     ["'; --", []],
     ['10', [3]],
   ])('finds %s in any text column', async (text, expected) => {
-    const answer = await table.rows(query([['search', text]]));
-    expect([valuesOf(answer, 'n'), answer.body.total]).toEqual([expected, expected.length]);
+    const answer = await table.rows(formatQuery([['search', text]]));
+    expect([listValues(answer, 'n'), answer.body.total]).toEqual([expected, expected.length]);
   });
 
   it('may have a percent sign that encodes nothing', async () => {
-    expect(valuesOf(await table.rows('?search=%'), 'n')).toEqual([3]);
-    expect(valuesOf(await table.rows('?search=100%%20_'), 'n')).toEqual([3]);
+    expect(listValues(await table.rows('?search=%'), 'n')).toEqual([3]);
+    expect(listValues(await table.rows('?search=100%%20_'), 'n')).toEqual([3]);
   });
 
   it('finds nothing in a table without text', async () => {
-    const numbers = tableRoutes(company.as, await aTable(company.as, 'numbers', [column('n', 'integer')]));
+    const numbers = makeTableRoutes(company.as, await createTable(company.as, 'numbers', [column('n', 'integer')]));
     await numbers.insert([{ n: 1 }]);
     expect((await numbers.rows('?search=1')).body).toMatchObject({ total: 0, records: [] });
     expect((await numbers.rows('?search=')).body.total).toBe(1);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -10,16 +10,16 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-async function aFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
+async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
   const name = `indexed_${++createdCount}`;
-  const table = tableRoutes(company.as, await aTable(company.as, name, columns));
+  const table = makeTableRoutes(company.as, await createTable(company.as, name, columns));
   if (rows.length > 0) expect((await table.insert(rows)).status).toBe(201);
   return { ...table, name };
 }
 
 /** All indexes that Postgres has of a table but its key, whether they can be used or not. */
-const stored = (table: string) =>
-  behindTheApi(company.id, (database) =>
+const listStoredIndexes = (table: string) =>
+  runBehindApi(company.id, (database) =>
     database.query<{ name: string; valid: boolean }>(
       `SELECT relname::text AS name, indisvalid AS valid FROM pg_index JOIN pg_class ON oid = indexrelid
        WHERE indrelid = to_regclass($1) AND NOT indisprimary`,
@@ -28,12 +28,12 @@ const stored = (table: string) =>
   );
 
 /** Half a kilobyte of what cannot be compressed, as often as asked. */
-const noise = (times: number) =>
+const makeNoise = (times: number) =>
   Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
 
 describe('an index', () => {
   it('is created, listed and deleted', async () => {
-    const table = await aFilledTable([{ a: 'x', select: 1 }], column('a'), column('select', 'integer'));
+    const table = await createFilledTable([{ a: 'x', select: 1 }], column('a'), column('select', 'integer'));
     expect((await table.indexes()).body).toEqual({ total: 0, quantity: 0, records: [] });
     const first = await table.index(['a']);
     expect(first.status).toBe(201);
@@ -49,14 +49,14 @@ describe('an index', () => {
     expect(listed.records.toSorted(byId)).toEqual([first.body, second.body].toSorted(byId));
     expect((await table.deleteIndex(first.body.id)).status).toBe(204);
     expect((await table.indexes()).body.records).toEqual([second.body]);
-    expect(await stored(table.name)).toHaveLength(1);
+    expect(await listStoredIndexes(table.name)).toHaveLength(1);
     for (const id of [first.body.id, 'x', 'f'.repeat(24)]) expect((await table.deleteIndex(id)).status).toBe(404);
   });
 
   const byId = (one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id);
 
   it('cannot be deleted by way of another table', async () => {
-    const [one, other] = [await aFilledTable([], column('a')), await aFilledTable([], column('a'))];
+    const [one, other] = [await createFilledTable([], column('a')), await createFilledTable([], column('a'))];
     const { body } = await one.index(['a']);
     expect((await other.deleteIndex(body.id)).status).toBe(404);
     expect((await one.indexes()).body.total).toBe(1);
@@ -74,19 +74,19 @@ describe('an index', () => {
     [undefined],
   ])('of the columns %j is refused', async (columns) => {
     const names = ['a', 'b', 'c', 'd', 'e'];
-    const table = await aFilledTable([], ...names.map((name) => column(name)));
+    const table = await createFilledTable([], ...names.map((name) => column(name)));
     const { status, body } = await table.index(columns);
     expect([status, body.details[0].field]).toEqual([422, expect.stringMatching(/^columns/)]);
   });
 
   it('may have up to four columns, and keeps their order', async () => {
     const names = ['d', 'b', 'a', 'c'];
-    const table = await aFilledTable([], ...names.map((name) => column(name)));
+    const table = await createFilledTable([], ...names.map((name) => column(name)));
     expect(await table.index(names)).toMatchObject({ status: 201, body: { columns: names } });
   });
 
   it('follows renamed columns, and is dropped with a column of its own only', async () => {
-    const table = await aFilledTable([{ a: 'x', b: 1 }], column('a'), column('b', 'integer'), column('c'));
+    const table = await createFilledTable([{ a: 'x', b: 1 }], column('a'), column('b', 'integer'), column('c'));
     await table.index(['a', 'b']);
     await table.index(['c']);
     const renamed = [{ ...column('a2'), previous_name: 'a' }, column('b', 'decimal'), column('c')];
@@ -100,7 +100,7 @@ describe('an index', () => {
     answer.body.records.map(({ columns }) => columns).toSorted();
 
   it('is refused as the eleventh, and as busy while another one is built', async () => {
-    const table = await aFilledTable([], column('a'), column('b'));
+    const table = await createFilledTable([], column('a'), column('b'));
     for (let count = 0; count < 9; count += 1) expect((await table.index(['a'])).status).toBe(201);
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
     const tenth = await table.index(['b']);
@@ -112,7 +112,7 @@ describe('an index', () => {
   });
 
   it('has the columns that were asked for even if two exchange their names meanwhile', async () => {
-    const table = await aFilledTable([{ a: 1, b: 'x' }], column('a', 'integer'), column('b'));
+    const table = await createFilledTable([{ a: 1, b: 'x' }], column('a', 'integer'), column('b'));
     const exchanged = [
       { ...column('b', 'integer'), previous_name: 'a' },
       { ...column('a'), previous_name: 'b' },
@@ -122,18 +122,18 @@ describe('an index', () => {
     expect([(await outcome).status, status]).toEqual([200, 201]);
     expect((await table.indexes()).body.records).toEqual([body]);
     expect(body.columns).toEqual(['a']);
-    expect(await stored(table.name)).toHaveLength(1);
+    expect(await listStoredIndexes(table.name)).toHaveLength(1);
   });
 
   it('is not created on a table that is deleted meanwhile, nor of another that takes its name', async () => {
-    const table = await aFilledTable([], column('a'));
+    const table = await createFilledTable([], column('a'));
     const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, async () => {
       await table.delete();
-      await aTable(company.as, table.name, [column('a')]);
+      await createTable(company.as, table.name, [column('a')]);
     });
     expect((await table.index(['a'])).status).toBe(404);
     await outcome;
-    expect(await stored(table.name)).toEqual([]);
+    expect(await listStoredIndexes(table.name)).toEqual([]);
   });
 
   it.each([
@@ -142,8 +142,8 @@ describe('an index', () => {
   ])(
     'does not block writers while its build waits for transactions that began earlier (%s)',
     async (_when, hasBegun, waitsFor) => {
-      const table = await aFilledTable([{ a: 'x' }], column('a'));
-      await behindTheApi(company.id, async (database) => {
+      const table = await createFilledTable([{ a: 'x' }], column('a'));
+      await runBehindApi(company.id, async (database) => {
         const building = await database.transaction(async (tx) => {
           const write = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
           const isBefore = hasBegun === 'false';
@@ -152,7 +152,7 @@ describe('an index', () => {
           if (typeof rival === 'object') await rival.outcome;
           const waiting = `SELECT FROM pg_stat_activity
           WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${waitsFor}`;
-          const waits = () => behindTheApi(company.id, (other) => other.query(waiting));
+          const waits = () => runBehindApi(company.id, (other) => other.query(waiting));
           await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
           expect((await table.insert([{ a: 'y' }])).status).toBe(201);
           return { index };
@@ -165,20 +165,20 @@ describe('an index', () => {
   );
 
   it('is not listed after its build failed, and is dropped when another one is created', async () => {
-    const table = await aFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
-    await behindTheApi(company.id, async (database) => {
+    const table = await createFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
+    await runBehindApi(company.id, async (database) => {
       const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
       await database.executeAlone(broken, 10_000).catch(() => undefined);
     });
-    expect(await stored(table.name)).toEqual([{ name: `idx$${'0'.repeat(24)}`, valid: false }]);
+    expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${'0'.repeat(24)}`, valid: false }]);
     expect((await table.indexes()).body.total).toBe(0);
     expect((await table.deleteIndex('0'.repeat(24))).status).toBe(404);
     const { body } = await table.index(['a']);
-    expect(await stored(table.name)).toEqual([{ name: `idx$${body.id}`, valid: true }]);
+    expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${body.id}`, valid: true }]);
   });
 
   it('is listed after it was built although the answer of the database was lost', async () => {
-    const table = await aFilledTable([{ a: 'x' }], column('a'));
+    const table = await createFilledTable([{ a: 'x' }], column('a'));
     await disturb(company.id, { statement: 'CREATE INDEX', effect: 'lose_answer' });
     expect(await table.index(['a'])).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
     await expect.poll(async () => (await table.indexes()).body.total).toBe(1);
@@ -187,7 +187,7 @@ describe('an index', () => {
 
 describe('a unique index', () => {
   it('is refused with the duplicate values when rows have them', async () => {
-    const table = await aFilledTable(
+    const table = await createFilledTable(
       [
         { a: 'x), (y', n: 1 },
         { a: 'x), (y', n: 1 },
@@ -201,11 +201,11 @@ describe('a unique index', () => {
       422,
       [expect.objectContaining({ field: 'columns', message: expect.stringMatching(/"a", "n".*x\), \(y, 1/) })],
     ]);
-    expect(await stored(table.name)).toEqual([]);
+    expect(await listStoredIndexes(table.name)).toEqual([]);
   });
 
   it('accepts several nulls, and every other value once', async () => {
-    const table = await aFilledTable([{}, {}, { a: 'x', n: 1 }, { a: 'x' }], column('a'), column('n', 'integer'));
+    const table = await createFilledTable([{}, {}, { a: 'x', n: 1 }, { a: 'x' }], column('a'), column('n', 'integer'));
     expect((await table.index(['a', 'n'], true)).status).toBe(201);
     expect((await table.insert([{}, { a: 'x' }, { a: 'x', n: 2 }])).status).toBe(201);
     const taken = { error_code: 'MANAGED_TABLE_DUPLICATE_VALUE', details: { columns: ['a', 'n'], value: 'x, 1' } };
@@ -217,29 +217,29 @@ describe('a unique index', () => {
   });
 
   it('names columns called like SQL keywords when it refuses a row', async () => {
-    const table = await aFilledTable([{ select: 'x' }], column('select'));
+    const table = await createFilledTable([{ select: 'x' }], column('select'));
     await table.index(['select'], true);
     expect((await table.insert([{ select: 'x' }])).body.details).toEqual({ columns: ['select'], value: 'x' });
   });
 
   it('prevents a conversion that would make two values equal', async () => {
-    const table = await aFilledTable([{ a: '1' }, { a: '1.0' }], column('a'));
+    const table = await createFilledTable([{ a: '1' }, { a: '1.0' }], column('a'));
     await table.index(['a'], true);
     const { status, body } = await table.put({ columns: [column('a', 'decimal')] });
     expect([status, body.details]).toEqual([
       422,
       [expect.objectContaining({ field: 'columns.0.type', message: expect.stringMatching(/"a"/) })],
     ]);
-    expect(valuesOf(await table.rows(), 'a')).toEqual(['1', '1.0']);
+    expect(listValues(await table.rows(), 'a')).toEqual(['1', '1.0']);
   });
 });
 
 describe('a value that is too long for an index', () => {
   it('prevents the index, and is reported with its column and row', async () => {
-    const table = await aFilledTable(
+    const table = await createFilledTable(
       [
         { a: 'x', b: 'y' },
-        { a: noise(1), b: noise(8) },
+        { a: makeNoise(1), b: makeNoise(8) },
       ],
       column('a'),
       column('b'),
@@ -248,11 +248,11 @@ describe('a value that is too long for an index', () => {
     const { status, body } = await table.index(['a', 'b']);
     const message = expect.stringMatching(new RegExp(`"b".*${records[1].id}`));
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'columns', message })]]);
-    expect(await stored(table.name)).toEqual([]);
+    expect(await listStoredIndexes(table.name)).toEqual([]);
   });
 
   it('prevents the index, and is reported with its row, where it is too long for any', async () => {
-    const table = await aFilledTable([{ a: 'x' }, { a: noise(40) }, { a: noise(8) }], column('a'));
+    const table = await createFilledTable([{ a: 'x' }, { a: makeNoise(40) }, { a: makeNoise(8) }], column('a'));
     const { records } = (await table.rows()).body;
     const { status, body } = await table.index(['a']);
     const message = expect.stringMatching(new RegExp(`"a".*${records[1].id}`));
@@ -260,17 +260,17 @@ describe('a value that is too long for an index', () => {
   });
 
   it('is refused with its row and field in an insert, if it is too long for any index', async () => {
-    const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
+    const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
-    const refused = await table.insert([{ b: noise(80) }, { a: 'y' }, { b: 'z', a: noise(40) }]);
+    const refused = await table.insert([{ b: makeNoise(80) }, { a: 'y' }, { b: 'z', a: makeNoise(40) }]);
     expect([refused.status, refused.body.details]).toEqual([422, [expect.objectContaining({ row: 2, field: 'a' })]]);
   });
 
   it('is refused in a row that is inserted or updated', async () => {
-    const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
+    const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
-    const long = noise(8);
-    const refused = await table.insert([{ b: noise(20) }, { a: 'y' }, { b: 'z', a: long }]);
+    const long = makeNoise(8);
+    const refused = await table.insert([{ b: makeNoise(20) }, { a: 'y' }, { b: 'z', a: long }]);
     expect([refused.status, refused.body.details]).toEqual([
       422,
       [expect.objectContaining({ row: 2, field: 'a', message: expect.stringMatching(/"a"/) })],

@@ -5,7 +5,7 @@ import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
-import { aTable, column } from './support.ts';
+import { column, createTable } from './support.ts';
 
 const PROVISION_PATH = '/v1/managed-tables/provision';
 
@@ -15,14 +15,14 @@ const askNeon = async (path: string) =>
   ).json();
 
 /** The projects that the local Neon holds for a company. */
-async function projectsOf(companyId: string): Promise<{ id: string }[]> {
+async function listProjects(companyId: string): Promise<{ id: string }[]> {
   const query = `search=console-${companyId}&org_id=${inject('neonOrganization')}`;
   const { projects } = (await askNeon(`/projects?${query}`)) as { projects: { id: string }[] };
   return projects;
 }
 
 /** Disturbs the local Neon's next calls that concern one company. */
-async function layFault(fault: NeonFault): Promise<void> {
+async function setFault(fault: NeonFault): Promise<void> {
   const url = new URL('/_test/faults', inject('neonApiUrl'));
   expect((await fetch(url, { method: 'POST', body: JSON.stringify(fault) })).status).toBe(200);
 }
@@ -56,9 +56,9 @@ describe('the provisioning of a company’s database', () => {
     expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200, 200]);
     expect(ids.size).toBe(1);
     expect([...ids][0]).toMatch(/^[a-f0-9]{24}$/);
-    expect(await projectsOf(company.id)).toHaveLength(1);
+    expect(await listProjects(company.id)).toHaveLength(1);
 
-    const [made] = await projectsOf(company.id);
+    const [made] = await listProjects(company.id);
     expect(await askNeon(`/projects/${made?.id}`)).toMatchObject({
       project: {
         history_retention_seconds: 7 * 24 * 60 * 60,
@@ -89,7 +89,7 @@ describe('the provisioning of a company’s database', () => {
       provision,
     );
     expect([answer.status, [answer.body]]).toStrictEqual([200, first]);
-    expect(await projectsOf(company.id)).toHaveLength(1);
+    expect(await listProjects(company.id)).toHaveLength(1);
     expect(await countRows('managed_databases where company_id = ?', company.id)).toBe(1);
   });
 
@@ -141,25 +141,25 @@ describe('the provisioning of a company’s database', () => {
     // The call that crashed may be alive still, and set it once more.
     expect(await password()).toStrictEqual(kept);
     expect(again.body).toStrictEqual(first.body);
-    expect(await projectsOf(company.id)).toHaveLength(1);
-    await aTable(company.as, 'works', [column('a')]);
+    expect(await listProjects(company.id)).toHaveLength(1);
+    await createTable(company.as, 'works', [column('a')]);
   });
 
   it('adopts the database whose creation was never answered', async () => {
     const company = await aCompany();
-    await layFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
+    await setFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
     expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
-    expect(await projectsOf(company.id)).toHaveLength(1);
+    expect(await listProjects(company.id)).toHaveLength(1);
   });
 
   it('answers 503 in Portuguese while Neon fails, and succeeds afterwards', async () => {
     const company = await aCompany();
-    await layFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
+    await setFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
     const refused = await company.as.post(PROVISION_PATH);
     expect(refused.status).toBe(503);
     expect(refused.body.error).toMatch(/banco de dados/);
     expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
-    expect(await projectsOf(company.id)).toHaveLength(1);
+    expect(await listProjects(company.id)).toHaveLength(1);
   });
 
   it('stores connection strings encrypted', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { disturb, rivalBeforeStatement, rivalsBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
@@ -10,53 +10,57 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-async function filledTable(type: string, values: unknown[]) {
-  const table = tableRoutes(company.as, await aTable(company.as, `raced_${++createdCount}`, [column('v', type)]));
+async function createFilledTable(type: string, values: unknown[]) {
+  const table = makeTableRoutes(
+    company.as,
+    await createTable(company.as, `raced_${++createdCount}`, [column('v', type)]),
+  );
   expect((await table.insert(values.map((v) => ({ v })))).status).toBe(201);
   const { body } = await table.rows();
   return { ...table, rowId: body.records[0].id as string };
 }
 
-const rivalAt = <T>(statement: RegExp, rival: () => Promise<T>) => rivalBeforeStatement(company.id, statement, rival);
+const runWithRival = <T>(statement: RegExp, rival: () => Promise<T>) =>
+  rivalBeforeStatement(company.id, statement, rival);
 
 describe('a row that is updated while its column is converted', () => {
   it.each([1.5, '1e300'])('keeps %s exactly, and the conversion that comes after it is refused', async (value) => {
-    const table = await filledTable('decimal', [1]);
-    const { outcome } = await rivalAt(/UPDATE "public"/, () => table.put({ columns: [column('v', 'integer')] }));
+    const table = await createFilledTable('decimal', [1]);
+    const { outcome } = await runWithRival(/UPDATE "public"/, () => table.put({ columns: [column('v', 'integer')] }));
     expect((await table.updateRow(table.rowId, { v: value })).status).toBe(200);
     expect((await outcome).status).toBe(422);
-    expect(Number(valuesOf(await table.rows(), 'v')[0])).toBe(Number(value));
+    expect(Number(listValues(await table.rows(), 'v')[0])).toBe(Number(value));
   });
 
   it('is refused when the conversion comes first', async () => {
-    const table = await filledTable('decimal', [1]);
-    const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
+    const table = await createFilledTable('decimal', [1]);
+    const { outcome } = await runWithRival(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
     const updated = await table.updateRow(table.rowId, { v: 1.5 });
     expect((await outcome).status).toBe(200);
     expect(updated).toMatchObject({ status: 422, body: { details: [{ field: 'v' }] } });
-    expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1]);
+    expect(listValues(await table.rows(), 'v')).toStrictEqual([1]);
   });
 
   it('is answered 404 when the table is deleted first', async () => {
-    const table = await filledTable('decimal', [1]);
-    const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.delete());
+    const table = await createFilledTable('decimal', [1]);
+    const { outcome } = await runWithRival(/FOR KEY SHARE/, () => table.delete());
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(404);
     expect((await outcome).status).toBe(204);
   });
 
   it('neither waits for an insert of other rows nor blocks it', async () => {
-    const table = await filledTable('decimal', [1]);
-    const { outcome } = await rivalAt(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
+    const table = await createFilledTable('decimal', [1]);
+    const { outcome } = await runWithRival(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(200);
     expect((await outcome).status).toBe(201);
-    expect(valuesOf(await table.rows(), 'v')).toStrictEqual([2, 3]);
+    expect(listValues(await table.rows(), 'v')).toStrictEqual([2, 3]);
   });
 });
 
 describe('rows that are inserted while their column is converted', () => {
   it('are validated against the converted column, never rounded', async () => {
-    const table = await filledTable('decimal', [1]);
-    const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
+    const table = await createFilledTable('decimal', [1]);
+    const { outcome } = await runWithRival(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
     const inserted = await table.insert([{ v: 1.5 }]);
     expect((await outcome).status).toBe(200);
     expect(inserted).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
@@ -72,15 +76,15 @@ describe('rows of a table whose columns change during the request', () => {
     });
 
   it.each([
-    ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof tableRoutes>) => table.rows(), 200],
-    ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof tableRoutes>) => table.insert([{}]), 201],
+    ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof makeTableRoutes>) => table.rows(), 200],
+    ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof makeTableRoutes>) => table.insert([{}]), 201],
   ])('are %s despite four changes, and refused with 409 after a fifth', async (_, statement, request, status) => {
-    const four = await filledTable('integer', [1]);
+    const four = await createFilledTable('integer', [1]);
     const met = await rivalsBeforeStatement(company.id, statement, rivals(four, 4));
     expect((await request(four)).status).toBe(status);
     expect((await met.outcomes).map((outcome) => outcome.status)).toEqual([200, 200, 200, 200]);
 
-    const five = await filledTable('integer', [1]);
+    const five = await createFilledTable('integer', [1]);
     const { outcomes } = await rivalsBeforeStatement(company.id, statement, rivals(five, 5));
     const refused = await request(five);
     expect(refused).toMatchObject({ status: 409, body: { error: expect.stringContaining('Tente novamente') } });
@@ -89,9 +93,9 @@ describe('rows of a table whose columns change during the request', () => {
   });
 
   it('are answered with 500 when the database differs from the catalogue without a change', async () => {
-    const table = await filledTable('integer', [1]);
+    const table = await createFilledTable('integer', [1]);
     const { body } = await table.get();
-    await behindTheApi(company.id, (database) =>
+    await runBehindApi(company.id, (database) =>
       database.execute(`ALTER TABLE "public"."${body.display_name}" RENAME COLUMN "v" TO "elsewhere"`),
     );
     expect((await table.rows()).status).toBe(500);
@@ -100,16 +104,16 @@ describe('rows of a table whose columns change during the request', () => {
 
 describe('rows that are inserted while their table is deleted', () => {
   it('are not inserted into another table that takes its name', async () => {
-    const table = await filledTable('integer', [1]);
+    const table = await createFilledTable('integer', [1]);
     const { body } = await table.get();
     let successor = '';
-    const { outcome } = await rivalAt(/FOR KEY SHARE/, async () => {
+    const { outcome } = await runWithRival(/FOR KEY SHARE/, async () => {
       await table.delete();
-      successor = await aTable(company.as, body.display_name, [column('v', 'integer')]);
+      successor = await createTable(company.as, body.display_name, [column('v', 'integer')]);
     });
     expect((await table.insert([{ v: 2 }])).status).toBe(404);
     await outcome;
-    expect((await tableRoutes(company.as, successor).rows()).body.records).toEqual([]);
+    expect((await makeTableRoutes(company.as, successor).rows()).body.records).toEqual([]);
   });
 });
 
@@ -124,18 +128,18 @@ describe('the row count of a table', () => {
     ['deleted', /COMMIT/],
     ['inserted', /COMMIT/],
   ])('is exact when rows are %s and other rows are written before %s', async (what, statement) => {
-    const table = await filledTable('integer', [1, 2, 3]);
+    const table = await createFilledTable('integer', [1, 2, 3]);
     const [one, two] = (await table.rows()).body.records;
     const write = async () => [
       (await table.insert([{ v: 4 }, { v: 5 }])).status,
       (await table.deleteRow(two.id)).status,
     ];
-    const { outcome } = await rivalAt(statement, write);
+    const { outcome } = await runWithRival(statement, write);
     const { status } = what === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(one.id);
     expect([status, ...(await outcome)]).toStrictEqual([what === 'inserted' ? 201 : 204, 201, 204]);
     const left = what === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
     const answer = await table.rows();
-    expect(valuesOf(answer, 'v').toSorted()).toStrictEqual(left);
+    expect(listValues(answer, 'v').toSorted()).toStrictEqual(left);
     expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
   });
 
@@ -144,11 +148,11 @@ describe('the row count of a table', () => {
     ['truncated before rows are written', /INSERT INTO "public"/, [2]],
     ['truncated when rows are written', /COMMIT/, []],
   ])('is exact when the table is %s', async (_when, statement, left) => {
-    const table = await filledTable('integer', [1]);
-    const { outcome } = await rivalAt(statement, () => table.truncate());
+    const table = await createFilledTable('integer', [1]);
+    const { outcome } = await runWithRival(statement, () => table.truncate());
     expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
     const answer = await table.rows();
-    expect(valuesOf(answer, 'v')).toStrictEqual(left);
+    expect(listValues(answer, 'v')).toStrictEqual(left);
     expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
   });
 });
@@ -157,10 +161,10 @@ describe('rows that are inserted while their table is renamed', () => {
   it.each([/FOR KEY SHARE/, /INSERT INTO "public"/])(
     'are inserted into the renamed table when the rename comes before %s',
     async (at) => {
-      const table = await filledTable('integer', [1]);
-      const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${createdCount}` }));
+      const table = await createFilledTable('integer', [1]);
+      const { outcome } = await runWithRival(at, () => table.put({ display_name: `renamed_${createdCount}` }));
       expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
-      expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
+      expect(listValues(await table.rows(), 'v')).toStrictEqual([1, 2]);
     },
   );
 });
@@ -169,7 +173,7 @@ describe('the creation of a table', () => {
   it('is refused when another table of the same name is created at the same moment', async () => {
     const json = { display_name: `contested_${++createdCount}`, columns: [column('v')] };
     const create = () => company.as.post('/v1/managed-tables', { json });
-    const { outcome } = await rivalAt(/INSERT INTO console\.managed_tables/, create);
+    const { outcome } = await runWithRival(/INSERT INTO console\.managed_tables/, create);
     const late = await create();
     expect([late.status, late.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
     expect((await outcome).status).toBe(201);
@@ -183,37 +187,37 @@ describe('rows that are read while the columns of the table change', () => {
     ['integer', 'text', 7, '7'],
     ['text', 'boolean', 'true', true],
   ])('are complete and converted from %s to %s', async (from, to, value, converted) => {
-    const table = await filledTable(from, [value]);
-    const { outcome } = await rivalAt(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
+    const table = await createFilledTable(from, [value]);
+    const { outcome } = await runWithRival(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);
     expect(answer).toMatchObject({ status: 200, body: { total: 1 } });
-    expect(valuesOf(answer, 'v')).toStrictEqual([converted]);
+    expect(listValues(answer, 'v')).toStrictEqual([converted]);
   });
 
   it('have the new column names', async () => {
-    const table = await filledTable('integer', [7]);
+    const table = await createFilledTable('integer', [7]);
     const rename = () =>
       table.put({ display_name: `renamed_${createdCount}`, columns: [{ ...column('w'), previous_name: 'v' }] });
-    const { outcome } = await rivalAt(/AS MATERIALIZED/, rename);
+    const { outcome } = await runWithRival(/AS MATERIALIZED/, rename);
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);
-    expect(valuesOf(answer, 'w')).toStrictEqual(['7']);
+    expect(listValues(answer, 'w')).toStrictEqual(['7']);
   });
 });
 
 describe('an insert of rows whose answer from Postgres is lost', () => {
   it('is answered with RESULT_UNKNOWN when COMMIT was lost, and has inserted its rows once', async () => {
-    const table = await filledTable('integer', [1]);
+    const table = await createFilledTable('integer', [1]);
     await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
     expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
     expect(answer.headers.get('retry-after')).toBeNull();
-    expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
+    expect(listValues(await table.rows(), 'v')).toStrictEqual([1, 2]);
   });
 
   it('is answered with Retry-After when an earlier statement was lost, and has inserted no row', async () => {
-    const table = await filledTable('integer', [1]);
+    const table = await createFilledTable('integer', [1]);
     await disturb(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
     expect(answer.status).toBe(503);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 const PATH = '/v1/managed-tables';
 const COLUMNS = [column('a', 'integer', false), column('b')];
@@ -13,9 +13,9 @@ beforeAll(async () => {
 });
 
 /** A table with two rows that was deleted. */
-async function aDeletedTable() {
+async function createDeletedTable() {
   const name = `excluida_${++createdCount}`;
-  const routes = tableRoutes(company.as, await aTable(company.as, name, COLUMNS));
+  const routes = makeTableRoutes(company.as, await createTable(company.as, name, COLUMNS));
   await routes.insert([{ a: 1, b: 'x' }, { a: 2 }]);
   const { body: before } = await routes.get();
   const { body: rows } = await routes.rows();
@@ -23,14 +23,14 @@ async function aDeletedTable() {
   return { name, routes, before, rows, id: before._id as string };
 }
 
-const listed = async (query = '') => (await company.as.get(`${PATH}/deleted${query}`)).body;
-const idsOf = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
+const listDeleted = async (query = '') => (await company.as.get(`${PATH}/deleted${query}`)).body;
+const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
 
 describe('a deleted table', () => {
   it('is listed, the latest first, and restored unchanged', async () => {
-    const [first, second] = [await aDeletedTable(), await aDeletedTable()];
-    expect(idsOf(await listed('?per_page=2'))).toEqual([second.id, first.id]);
-    const page = await listed('?per_page=1&page=2');
+    const [first, second] = [await createDeletedTable(), await createDeletedTable()];
+    expect(listIds(await listDeleted('?per_page=2'))).toEqual([second.id, first.id]);
+    const page = await listDeleted('?per_page=1&page=2');
     expect(page).toMatchObject({ quantity: 1, records: [{ _id: first.id }] });
     expect(page.total).toBeGreaterThanOrEqual(2);
     expect(page.records[0]).toStrictEqual({
@@ -43,44 +43,44 @@ describe('a deleted table', () => {
     expect([status, body]).toStrictEqual([200, { ...first.before, updated_at: expect.any(String) }]);
     expect((await first.routes.get()).body).toStrictEqual(body);
     expect((await first.routes.rows()).body).toStrictEqual(first.rows);
-    expect(idsOf(await listed())).not.toContain(first.id);
+    expect(listIds(await listDeleted())).not.toContain(first.id);
     expect((await first.routes.insert([{ a: 3 }])).status).toBe(201);
     expect((await first.routes.insert([{}])).status).toBe(422);
     expect((await first.routes.restore()).status).toBe(404);
 
     expect((await first.routes.delete()).status).toBe(204);
     expect((await first.routes.restore()).status).toBe(200);
-    expect(valuesOf(await first.routes.rows(), 'a')).toEqual([1, 2, 3]);
+    expect(listValues(await first.routes.rows(), 'a')).toEqual([1, 2, 3]);
   });
 
   it('is not restored while another table or view has its name', async () => {
-    const { name, routes, before } = await aDeletedTable();
-    const other = tableRoutes(company.as, await aTable(company.as, name, [column('c')]));
+    const { name, routes, before } = await createDeletedTable();
+    const other = makeTableRoutes(company.as, await createTable(company.as, name, [column('c')]));
     const refused = await routes.restore();
     expect([refused.status, refused.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
     await other.put({ display_name: `${name}_outra` });
 
-    await behindTheApi(company.id, (database) => database.execute(`CREATE VIEW public.${name} AS SELECT 1 AS one`));
+    await runBehindApi(company.id, (database) => database.execute(`CREATE VIEW public.${name} AS SELECT 1 AS one`));
     expect(await routes.restore()).toMatchObject({ status: 409, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
-    expect(idsOf(await listed())).toContain(before._id);
-    await behindTheApi(company.id, (database) => database.execute(`DROP VIEW public.${name}`));
+    expect(listIds(await listDeleted())).toContain(before._id);
+    await runBehindApi(company.id, (database) => database.execute(`DROP VIEW public.${name}`));
     expect((await routes.restore()).status).toBe(200);
-    expect(valuesOf(await routes.rows(), 'b')).toEqual(['x', null]);
+    expect(listValues(await routes.rows(), 'b')).toEqual(['x', null]);
   });
 
   it('can be listed and restored for 30 days', async () => {
-    const { id, routes } = await aDeletedTable();
+    const { id, routes } = await createDeletedTable();
     const deletedBefore = (time: string) =>
-      behindTheApi(company.id, (database) =>
+      runBehindApi(company.id, (database) =>
         database.execute(`UPDATE console.managed_tables SET deleted_at = now() - interval '${time}' WHERE id = $1`, [
           id,
         ]),
       );
     await deletedBefore('30 days 1 second');
-    expect(idsOf(await listed())).not.toContain(id);
+    expect(listIds(await listDeleted())).not.toContain(id);
     expect((await routes.restore()).status).toBe(404);
     await deletedBefore('29 days 23 hours');
-    expect(idsOf(await listed())).toContain(id);
+    expect(listIds(await listDeleted())).toContain(id);
     expect((await routes.restore()).status).toBe(200);
   });
 });
@@ -90,7 +90,7 @@ describe('the restoration of a deleted table', () => {
   const create = (display_name: string) => company.as.post(PATH, { json: { display_name, columns: COLUMNS } });
 
   it('is answered 404 when the table was restored by another request meanwhile', async () => {
-    const { routes } = await aDeletedTable();
+    const { routes } = await createDeletedTable();
     const { outcome } = await rivalBeforeStatement(company.id, RESTORING, () => routes.restore());
     const late = await routes.restore();
     expect([(await outcome).status, late.status]).toEqual([200, 404]);
@@ -98,12 +98,12 @@ describe('the restoration of a deleted table', () => {
   });
 
   it('succeeds, or is refused with 409, when another table of the name is created at the same moment', async () => {
-    const first = await aDeletedTable();
+    const first = await createDeletedTable();
     const before = await rivalBeforeStatement(company.id, RESTORING, () => create(first.name));
     expect((await first.routes.restore()).status).toBe(409);
     expect((await before.outcome).status).toBe(201);
 
-    const second = await aDeletedTable();
+    const second = await createDeletedTable();
     const during = await rivalBeforeStatement(company.id, /SET SCHEMA "public"/, () => create(second.name));
     expect((await second.routes.restore()).status).toBe(200);
     expect((await during.outcome).status).toBe(400);
@@ -111,8 +111,8 @@ describe('the restoration of a deleted table', () => {
   });
 
   it('succeeds, or is refused with 409, when another deleted table of the name is restored at the same moment', async () => {
-    const { name, routes: first } = await aDeletedTable();
-    const second = tableRoutes(company.as, await aTable(company.as, name, COLUMNS));
+    const { name, routes: first } = await createDeletedTable();
+    const second = makeTableRoutes(company.as, await createTable(company.as, name, COLUMNS));
     await second.delete();
     const before = await rivalBeforeStatement(company.id, RESTORING, () => second.restore());
     const { status, body } = await first.restore();

@@ -3,12 +3,12 @@ import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { createStagedJob } from '../uploads/staged.ts';
-import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let id: string;
 let name: string;
-let table: ReturnType<typeof tableRoutes>;
+let table: ReturnType<typeof makeTableRoutes>;
 let createdCount = 0;
 
 beforeAll(async () => {
@@ -17,15 +17,15 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   name = `counted_${++createdCount}`;
-  id = await aTable(company.as, name, [column('n', 'integer')]);
-  table = tableRoutes(company.as, id);
+  id = await createTable(company.as, name, [column('n', 'integer')]);
+  table = makeTableRoutes(company.as, id);
 });
 
-const insert = async (...numbers: number[]) => (await table.insert(numbers.map((n) => ({ n })))).status;
-const rowIdOf = async (n: number) => (await table.rows(`?filter[n][eq]=${n}`)).body.records[0].id as string;
+const insertNumbers = async (...numbers: number[]) => (await table.insert(numbers.map((n) => ({ n })))).status;
+const findRowId = async (n: number) => (await table.rows(`?filter[n][eq]=${n}`)).body.records[0].id as string;
 
 /** What each answer says of the number of rows, and how many there are. */
-async function counts(): Promise<Set<number>> {
+async function readCounts(): Promise<Set<number>> {
   const { records } = (await company.as.get(`/v1/managed-tables?search=${name}`)).body;
   const listed = records.find((record: { _id: string }) => record._id === id);
   const { body } = await table.rows('?per_page=1000');
@@ -33,19 +33,19 @@ async function counts(): Promise<Set<number>> {
 }
 
 const besides = () =>
-  behindTheApi(company.id, async (database) => {
+  runBehindApi(company.id, async (database) => {
     const rows = await database.query('SELECT FROM console.row_count_changes WHERE table_id = $1', [id]);
     return rows.length;
   });
 
 /** Runs `work` while a transaction that has inserted the row -1 waits to commit. @returns whether it waited to the end */
-async function besideAnInsert(work: () => Promise<unknown>): Promise<boolean> {
+async function runBesideInsert(work: () => Promise<unknown>): Promise<boolean> {
   let isAnswered = false;
   const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, async () => {
     await work();
     return !isAnswered;
   });
-  const status = await insert(-1);
+  const status = await insertNumbers(-1);
   isAnswered = true;
   const hasWaited = await outcome;
   expect(status).toBe(201);
@@ -54,66 +54,66 @@ async function besideAnInsert(work: () => Promise<unknown>): Promise<boolean> {
 
 describe('rows of one table', () => {
   it('are written side by side: a hundred inserts, updates and deletes do not wait for an uncommitted insert', async () => {
-    await insert(...Array.from({ length: 20 }, (_, n) => n));
+    await insertNumbers(...Array.from({ length: 20 }, (_, n) => n));
     const { records } = (await table.rows()).body as { records: { id: string }[] };
     const ids = records.map((row) => row.id);
-    const hasWaited = await besideAnInsert(async () => {
+    const hasWaited = await runBesideInsert(async () => {
       for (let batch = 0; batch < 10; batch += 1) {
-        const inserts = Array.from({ length: 8 }, (_, n) => insert(100 + 10 * batch + n));
+        const inserts = Array.from({ length: 8 }, (_, n) => insertNumbers(100 + 10 * batch + n));
         const deleting = table.deleteRow(ids[batch] as string).then(({ status }) => status);
         const changing = table.updateRow(ids[10 + batch] as string, { n: 7 }).then(({ status }) => status);
         expect(await Promise.all([...inserts, deleting, changing])).toEqual([...Array(8).fill(201), 204, 200]);
       }
     });
     expect(hasWaited).toBe(true);
-    expect(await counts()).toEqual(new Set([20 + 1 + 80 - 10]));
+    expect(await readCounts()).toEqual(new Set([20 + 1 + 80 - 10]));
   });
 
   it('are counted exactly before and after the next write merges pending count changes', async () => {
-    await insert(1, 2);
-    await besideAnInsert(async () => {
-      await insert(3);
-      await table.deleteRow(await rowIdOf(1));
+    await insertNumbers(1, 2);
+    await runBesideInsert(async () => {
+      await insertNumbers(3);
+      await table.deleteRow(await findRowId(1));
     });
     expect(await besides()).toBe(2);
-    expect(await counts()).toEqual(new Set([3]));
+    expect(await readCounts()).toEqual(new Set([3]));
     const { updated_at: before } = (await table.get()).body;
-    await insert(4);
+    await insertNumbers(4);
     expect(await besides()).toBe(0);
-    expect(await counts()).toEqual(new Set([4]));
+    expect(await readCounts()).toEqual(new Set([4]));
     expect((await table.get()).body.updated_at >= before).toBe(true);
   });
 
   it.each(['append', 'replace', 'upsert'])(
     'are counted exactly when an upload in the mode %s comes beside uncommitted inserts',
     async (mode) => {
-      await insert(1, 2);
+      await insertNumbers(1, 2);
       const job = await createStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
       let loading: Promise<unknown> = Promise.resolve();
-      await besideAnInsert(async () => {
-        await insert(3);
+      await runBesideInsert(async () => {
+        await insertNumbers(3);
         loading = job.publish();
       });
       expect(await loading).toBe('done');
-      const [count] = await counts();
-      expect(await counts()).toEqual(new Set([count]));
+      const [count] = await readCounts();
+      expect(await readCounts()).toEqual(new Set([count]));
     },
   );
 
   it('are counted exactly with pending count changes when the table is deleted, restored and truncated', async () => {
-    await besideAnInsert(() => insert(1, 2));
+    await runBesideInsert(() => insertNumbers(1, 2));
     expect((await table.delete()).status).toBe(204);
     expect((await table.restore()).body.row_count).toBe(3);
-    expect(await counts()).toEqual(new Set([3]));
+    expect(await readCounts()).toEqual(new Set([3]));
     expect((await table.truncate()).status).toBe(200);
-    expect(await counts()).toEqual(new Set([0]));
+    expect(await readCounts()).toEqual(new Set([0]));
     expect(await besides()).toBe(0);
   });
 
   it('prevent a new column that is not nullable while their count changes are pending', async () => {
-    await insert(0);
-    await besideAnInsert(() => insert(1, 2));
-    for (const n of [0, -1]) await table.deleteRow(await rowIdOf(n));
+    await insertNumbers(0);
+    await runBesideInsert(() => insertNumbers(1, 2));
+    for (const n of [0, -1]) await table.deleteRow(await findRowId(n));
     const { status } = await table.put({ columns: [column('n', 'integer'), column('m', 'integer', false)] });
     expect(status).toBe(422);
   });
@@ -126,24 +126,24 @@ const EARLIER: Record<string, (tx: TenantTx) => Promise<unknown>> = {
     await tx.execute(`INSERT INTO public.${name} (n) VALUES (20), (21)`);
   },
   'deletes a row': async (tx) => {
-    const was = await lockedCount(tx);
+    const was = await readLockedCount(tx);
     await tx.execute(`DELETE FROM public.${name} WHERE n = 1`);
     await setCount(tx, was - 1);
   },
   'truncates it': async (tx) => {
-    await lockedCount(tx);
+    await readLockedCount(tx);
     await tx.execute(`TRUNCATE public.${name}`);
     await setCount(tx, 0);
   },
   'replaces its rows': async (tx) => {
-    await lockedCount(tx);
+    await readLockedCount(tx);
     await tx.execute(`DELETE FROM public.${name}`);
     await tx.execute(`INSERT INTO public.${name} (n) VALUES (20), (21), (22), (23)`);
     await setCount(tx, 4);
   },
 };
 
-async function lockedCount(tx: TenantTx): Promise<number> {
+async function readLockedCount(tx: TenantTx): Promise<number> {
   const select = 'SELECT row_count FROM console.managed_tables WHERE id = $1 FOR NO KEY UPDATE';
   const [row] = await tx.query<{ row_count: string }>(select, [id]);
   return Number(row?.row_count);
@@ -153,24 +153,24 @@ const setCount = (tx: TenantTx, count: number) =>
   tx.execute('UPDATE console.managed_tables SET row_count = $2 WHERE id = $1', [id, count]);
 
 describe.each(Object.entries(EARLIER))('a table in which the previous version of the Worker %s', (_what, work) => {
-  const asBefore = () => behindTheApi(company.id, (database) => database.transaction(work));
+  const asBefore = () => runBehindApi(company.id, (database) => database.transaction(work));
 
   it('has an exact row count, even with pending count changes', async () => {
-    await besideAnInsert(() => insert(1, 2, 3));
+    await runBesideInsert(() => insertNumbers(1, 2, 3));
     expect(await besides()).toBe(1);
     await asBefore();
-    const [count] = await counts();
-    expect(await counts()).toEqual(new Set([count]));
-    await insert(30);
-    expect(await counts()).toEqual(new Set([(count as number) + 1]));
+    const [count] = await readCounts();
+    expect(await readCounts()).toEqual(new Set([count]));
+    await insertNumbers(30);
+    expect(await readCounts()).toEqual(new Set([(count as number) + 1]));
   });
 
   it('has an exact row count when rows are inserted at the same moment', async () => {
-    await insert(1, 2, 3);
-    const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, () => insert(4, 5));
+    await insertNumbers(1, 2, 3);
+    const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, () => insertNumbers(4, 5));
     await asBefore();
     expect(await outcome).toBe(201);
-    const [count] = await counts();
-    expect(await counts()).toEqual(new Set([count]));
+    const [count] = await readCounts();
+    expect(await readCounts()).toEqual(new Set([count]));
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let company: Company;
@@ -12,12 +12,12 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-const freshTable = async (...columns: ReturnType<typeof column>[]) =>
-  tableRoutes(company.as, await aTable(company.as, `t${++createdCount}`, columns));
+const createFreshTable = async (...columns: ReturnType<typeof column>[]) =>
+  makeTableRoutes(company.as, await createTable(company.as, `t${++createdCount}`, columns));
 
 describe('the insertion of rows', () => {
   it('keeps values of every type exactly, at their limits and in their order', async () => {
-    const table = await freshTable(
+    const table = await createFreshTable(
       column('t'),
       column('i', 'integer'),
       column('d', 'decimal'),
@@ -72,7 +72,7 @@ describe('the insertion of rows', () => {
   });
 
   it('accepts the values that it returned', async () => {
-    const table = await freshTable(column('i', 'integer'), column('d', 'decimal'), column('at', 'datetime'));
+    const table = await createFreshTable(column('i', 'integer'), column('d', 'decimal'), column('at', 'datetime'));
     const at = '2024-01-31T00:00:00.000001Z';
     await table.insert([
       { i: '9007199254740993', d: '0.10000000000000000001', at },
@@ -89,7 +89,7 @@ describe('the insertion of rows', () => {
   });
 
   it('keeps every digit of a JSON number', async () => {
-    const id = await aTable(company.as, 'digits', [
+    const id = await createTable(company.as, 'digits', [
       column('i', 'integer'),
       column('d', 'decimal'),
       column('t', 'text'),
@@ -98,9 +98,9 @@ describe('the insertion of rows', () => {
       '{"rows":[{"i":9223372036854775807,"d":0.1234567890123456789},{"i":9007199254740993,"d":1e20},{"d":1e-400}]}';
     const headers = { 'content-type': 'application/json' };
     expect((await company.as.post(`/v1/managed-tables/${id}/data`, { body, headers })).status).toBe(201);
-    const answer = await tableRoutes(company.as, id).rows();
-    expect(valuesOf(answer, 'i')).toStrictEqual(['9223372036854775807', '9007199254740993', null]);
-    expect(valuesOf(answer, 'd')).toStrictEqual(['0.1234567890123456789', 1e20, `0.${'0'.repeat(399)}1`]);
+    const answer = await makeTableRoutes(company.as, id).rows();
+    expect(listValues(answer, 'i')).toStrictEqual(['9223372036854775807', '9007199254740993', null]);
+    expect(listValues(answer, 'd')).toStrictEqual(['0.1234567890123456789', 1e20, `0.${'0'.repeat(399)}1`]);
     const put = `/v1/managed-tables/${id}/data/${answer.body.records[0].id}`;
     const changed = await company.as.put(put, { body: '{"d":100000000000000000001}', headers });
     expect(changed.body.d).toBe('100000000000000000001');
@@ -111,7 +111,7 @@ describe('the insertion of rows', () => {
   });
 
   it('names fields without lone surrogates in its error', async () => {
-    const table = await freshTable(column('t'));
+    const table = await createFreshTable(column('t'));
     const refused = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
     expect(refused.status).toBe(422);
     expect(refused.body.details).toMatchObject([
@@ -121,7 +121,7 @@ describe('the insertion of rows', () => {
   });
 
   it('reports each value that does not fit with its row, and inserts nothing', async () => {
-    const table = await freshTable(column('a', 'integer', false), column('b', 'date'));
+    const table = await createFreshTable(column('a', 'integer', false), column('b', 'date'));
     const refused = await table.insert([
       { a: 1 },
       { a: null, b: '2024-02-30' },
@@ -153,21 +153,21 @@ describe('the insertion of rows', () => {
   });
 
   it('reports at most 100 problems', async () => {
-    const table = await freshTable(column('a', 'integer'));
+    const table = await createFreshTable(column('a', 'integer'));
     const refused = await table.insert(Array.from({ length: 200 }, () => ({ a: 'x' })));
     expect(refused.body.details).toHaveLength(100);
     expect(refused.body.details[99].row).toBe(99);
   });
 
   it('accepts 10,000 rows in their order, and refuses 10,001 rows, no rows, and no list', async () => {
-    const table = await freshTable(column('n', 'integer'));
+    const table = await createFreshTable(column('n', 'integer'));
     const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
     expect((await table.insert(rows)).status).toBe(422);
     expect((await table.insert(rows.slice(0, 10_000))).body).toStrictEqual({ inserted: 10_000 });
-    expect(valuesOf(await table.rows('?per_page=1000&page=1'), 'n')).toStrictEqual(
+    expect(listValues(await table.rows('?per_page=1000&page=1'), 'n')).toStrictEqual(
       rows.slice(0, 1000).map(({ n }) => n),
     );
-    expect(valuesOf(await table.rows('?per_page=1000&page=10'), 'n')).toStrictEqual(
+    expect(listValues(await table.rows('?per_page=1000&page=10'), 'n')).toStrictEqual(
       rows.slice(9000, 10_000).map(({ n }) => n),
     );
     expect((await table.insert([])).status).toBe(422);
@@ -176,17 +176,17 @@ describe('the insertion of rows', () => {
   });
 
   it('writes rows that take several statements in their order, all or none of them', async () => {
-    const table = await freshTable(column('n', 'integer'), column('t'));
+    const table = await createFreshTable(column('n', 'integer'), column('t'));
     expect((await table.index(['n'], true)).status).toBe(201);
     const rows = Array.from({ length: 500 }, (_, n) => ({ n, t: 'x'.repeat(10_000) }));
     expect((await table.insert([...rows, { n: 0 }])).status).toBe(409);
     expect((await table.rows()).body.total).toBe(0);
     expect((await table.insert(rows)).body).toStrictEqual({ inserted: 500 });
-    expect(valuesOf(await table.rows('?per_page=500&fields=n'), 'n')).toStrictEqual(rows.map(({ n }) => n));
+    expect(listValues(await table.rows('?per_page=500&fields=n'), 'n')).toStrictEqual(rows.map(({ n }) => n));
   });
 
   it('refuses nested values, too many fields and too long names with short errors', async () => {
-    const table = await freshTable(column('t'));
+    const table = await createFreshTable(column('t'));
     const members = Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`x${n}`, 1]));
     const refused = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
     expect(refused.status).toBe(422);
@@ -199,14 +199,14 @@ describe('the insertion of rows', () => {
   });
 
   it('accepts a body of nearly 10 MiB, and refuses a larger one with 413', async () => {
-    const table = await freshTable(column('t'));
+    const table = await createFreshTable(column('t'));
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024 - 100) }])).status).toBe(201);
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024) }])).status).toBe(413);
     expect((await table.get()).body.row_count).toBe(1);
   });
 
   it('writes rows with large values one insert at a time in an isolate', async () => {
-    const [table, other] = [await freshTable(column('t')), await freshTable(column('t'))];
+    const [table, other] = [await createFreshTable(column('t')), await createFreshTable(column('t'))];
     const large = [{ t: 'x'.repeat(1024 * 1024) }];
     let second: Promise<ApiResponse> | undefined;
     const count = async () => (await other.get()).body.row_count;
@@ -223,7 +223,7 @@ describe('the insertion of rows', () => {
   });
 
   it('refuses large values with 503 while as many others wait as fit into memory', async () => {
-    const table = await freshTable(column('t'));
+    const table = await createFreshTable(column('t'));
     const large = [{ t: 'x'.repeat(1024 * 1024) }];
     let waiting: Promise<ApiResponse>[] = [];
     const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
@@ -238,7 +238,7 @@ describe('the insertion of rows', () => {
   });
 
   it('refuses malformed JSON, another content type and a body that is no object', async () => {
-    const id = await aTable(company.as, 'malformed', [column('a')]);
+    const id = await createTable(company.as, 'malformed', [column('a')]);
     const send = (body: string, type = 'application/json') =>
       company.as.post(`/v1/managed-tables/${id}/data`, { body, headers: { 'content-type': type } });
     expect(await send('{"rows": [')).toMatchObject({
@@ -253,7 +253,7 @@ describe('the insertion of rows', () => {
 
 describe('the update and the deletion of a row', () => {
   it('changes only the given fields and answers the row', async () => {
-    const table = await freshTable(column('a'), column('b', 'decimal'));
+    const table = await createFreshTable(column('a'), column('b', 'decimal'));
     await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
     const [{ id }, other] = (await table.rows()).body.records;
     expect(await table.updateRow(id, { b: '2.5' })).toMatchObject({ status: 200, body: { id, a: 'one', b: 2.5 } });
@@ -262,7 +262,7 @@ describe('the update and the deletion of a row', () => {
   });
 
   it('refuses an empty change, unknown fields, id, wrong values and null in columns that are not nullable', async () => {
-    const table = await freshTable(column('a', 'integer', false));
+    const table = await createFreshTable(column('a', 'integer', false));
     await table.insert([{ a: 1 }]);
     const [{ id }] = (await table.rows()).body.records;
     for (const [changes, field] of [
@@ -281,7 +281,7 @@ describe('the update and the deletion of a row', () => {
   });
 
   it('answers 404 for unknown rows, whatever their id looks like', async () => {
-    const table = await freshTable(column('a'));
+    const table = await createFreshTable(column('a'));
     await table.insert([{ a: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
     for (const rowId of [crypto.randomUUID(), 'x', '1', "'%20OR%20'1'='1", '%00', id.slice(0, 35)]) {
@@ -300,15 +300,15 @@ describe('the update and the deletion of a row', () => {
 
 describe('the list of rows', () => {
   it('is sorted with nulls last and ties by insertion, in both directions and on every page', async () => {
-    const table = await freshTable(column('n', 'integer'), column('c0'));
+    const table = await createFreshTable(column('n', 'integer'), column('c0'));
     const numbers = [3, null, 1, 3, null, 2, 1];
     await table.insert(numbers.map((n, index) => ({ n, c0: `r${index}` })));
     const order = async (sortBy: string) => {
-      const whole = valuesOf(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}`), 'c0');
+      const whole = listValues(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}`), 'c0');
       const pages = [];
       for (let page = 1; page <= 4; page++) {
         pages.push(
-          ...valuesOf(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}&per_page=2&page=${page}`), 'c0'),
+          ...listValues(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}&per_page=2&page=${page}`), 'c0'),
         );
       }
       expect(pages).toStrictEqual(whole);
@@ -335,7 +335,7 @@ describe('the list of rows', () => {
     'sort_by=',
     'sort_by=n%3BDROP',
   ])('refuses %s', async (query) => {
-    const table = await freshTable(column('n', 'integer'));
+    const table = await createFreshTable(column('n', 'integer'));
     const refused = await table.rows(`?${query}`);
     expect(refused.status).toBe(422);
     expect(refused.body.details).toStrictEqual([
@@ -344,7 +344,7 @@ describe('the list of rows', () => {
   });
 
   it('is refused when a page is too large for one answer, and answered in smaller pages', async () => {
-    const table = await freshTable(column('t'));
+    const table = await createFreshTable(column('t'));
     const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
     for (let round = 0; round < 3; round++) await table.insert(rows);
     const refused = await table.rows();
@@ -356,11 +356,11 @@ describe('the list of rows', () => {
   });
 
   it('is refused, as are updates and conditional deletes, when a single row is too large', async () => {
-    const table = await freshTable(column('n', 'integer'), column('t'), column('u'));
+    const table = await createFreshTable(column('n', 'integer'), column('t'), column('u'));
     await table.insert([{ n: 1, t: 'x', u: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
     const grow = `UPDATE public.t${createdCount} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
-    await behindTheApi(company.id, (database) => database.execute(grow));
+    await runBehindApi(company.id, (database) => database.execute(grow));
     const refusals = [
       await table.row(id),
       await table.updateRow(id, { n: 2 }),
@@ -378,10 +378,10 @@ describe('the list of rows', () => {
 
 describe('a page of rows', () => {
   it('has the first 50 rows by default', async () => {
-    const table = await freshTable(column('n', 'integer'));
+    const table = await createFreshTable(column('n', 'integer'));
     await table.insert(Array.from({ length: 51 }, (_, n) => ({ n })));
     const answer = await table.rows('?sort_by=n ASC');
     expect([answer.body.total, answer.body.quantity]).toEqual([51, 50]);
-    expect(valuesOf(answer, 'n')).toEqual(Array.from({ length: 50 }, (_, n) => n));
+    expect(listValues(answer, 'n')).toEqual(Array.from({ length: 50 }, (_, n) => n));
   });
 });

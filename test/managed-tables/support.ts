@@ -18,14 +18,14 @@ export const column = (name: string, type = 'text', nullable = true): ColumnInpu
 });
 
 /** Makes a table with these columns and answers its id. */
-export async function aTable(as: Caller, displayName: string, columns: ColumnInput[]): Promise<string> {
+export async function createTable(as: Caller, displayName: string, columns: ColumnInput[]): Promise<string> {
   const { status, body } = await as.post(TABLES_PATH, { json: { display_name: displayName, columns } });
   if (status !== 201) throw new Error(`Creating ${displayName} answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
 /** The routes of one table. */
-export function tableRoutes(as: Caller, id: string) {
+export function makeTableRoutes(as: Caller, id: string) {
   return {
     get: () => as.get(`${TABLES_PATH}/${id}`),
     put: (json: unknown) => as.put(`${TABLES_PATH}/${id}`, { json }),
@@ -59,11 +59,11 @@ export const readRaw = ({ token }: { token: string }, path: string): Promise<Res
   );
 
 /** The values of one column, in the order of the answer. */
-export const valuesOf = (answer: ApiResponse, name: string): unknown[] =>
+export const listValues = (answer: ApiResponse, name: string): unknown[] =>
   answer.body.records.map((record: Record<string, unknown>) => record[name]);
 
 /** Runs statements in the company's Postgres, past the API. */
-export async function behindTheApi<T>(companyId: string, work: (database: TenantSql) => Promise<T>): Promise<T> {
+export async function runBehindApi<T>(companyId: string, work: (database: TenantSql) => Promise<T>): Promise<T> {
   const origin = { env, waitUntil: () => undefined, correlationId: 'test', baseUrl: '', ip: null };
   const { context, close } = openContext(origin, { kind: 'system', companyId });
   try {

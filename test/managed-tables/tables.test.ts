@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
 const PATH = '/v1/managed-tables';
 let company: Company;
@@ -9,12 +9,13 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
 });
 
-const create = (display_name: unknown, columns: unknown) => company.as.post(PATH, { json: { display_name, columns } });
+const postTable = (display_name: unknown, columns: unknown) =>
+  company.as.post(PATH, { json: { display_name, columns } });
 
 describe('the creation of a table', () => {
   it('answers with the record of the table', async () => {
     const columns = [column('name', 'text', false), column('price', 'decimal')];
-    const { status, body } = await create('products', columns);
+    const { status, body } = await postTable('products', columns);
     expect(status).toBe(201);
     expect(body).toStrictEqual({
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
@@ -46,20 +47,20 @@ describe('the creation of a table', () => {
     'products_pkey',
     '_products',
   ])('accepts the name %s for a table and for a column', async (name) => {
-    const id = await aTable(company.as, name, [column(name === 'id' || name === 'ctid' ? 'x' : name)]);
-    const table = tableRoutes(company.as, id);
+    const id = await createTable(company.as, name, [column(name === 'id' || name === 'ctid' ? 'x' : name)]);
+    const table = makeTableRoutes(company.as, id);
     expect((await table.insert([{}])).status).toBe(201);
     expect((await table.rows()).body.total).toBe(1);
   });
 
   it('accepts columns whose names JavaScript treats specially', async () => {
     const names = ['__proto__', 'constructor', 'c0', 'c1', 'bytes', 'page', 'source', 'sent'];
-    const id = await aTable(
+    const id = await createTable(
       company.as,
       'special',
       names.map((name) => column(name)),
     );
-    const table = tableRoutes(company.as, id);
+    const table = makeTableRoutes(company.as, id);
     const row = `{${names.map((name) => `"${name}":"${name}!"`).join(',')}}`;
     const inserted = await company.as.post(`${PATH}/${id}/data`, {
       body: `{"rows":[${row}]}`,
@@ -84,10 +85,10 @@ describe('the creation of a table', () => {
     [7, 'a number'],
     [undefined, 'no name'],
   ])('refuses %j as a name (%s)', async (name) => {
-    const asTable = await create(name, [column('a')]);
+    const asTable = await postTable(name, [column('a')]);
     expect(asTable.status).toBe(422);
     expect(asTable.body.details).toContainEqual(expect.objectContaining({ field: 'display_name' }));
-    const asColumn = await create('fine', [{ ...column('a'), name }]);
+    const asColumn = await postTable('fine', [{ ...column('a'), name }]);
     expect(asColumn.status).toBe(422);
     expect(asColumn.body.details).toContainEqual(expect.objectContaining({ field: 'columns.0.name' }));
     expect(asColumn.body.error).toBe('Os dados enviados são inválidos.');
@@ -96,41 +97,41 @@ describe('the creation of a table', () => {
   it.each(['id', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'])(
     'refuses the reserved column %s',
     async (name) => {
-      expect((await create('fine', [column(name)])).status).toBe(422);
+      expect((await postTable('fine', [column(name)])).status).toBe(422);
     },
   );
 
   it('refuses no columns, two of the same name, unknown types and missing fields', async () => {
-    expect((await create('fine', [])).status).toBe(422);
-    expect((await create('fine', undefined)).status).toBe(422);
-    const twice = await create('fine', [column('a'), column('b'), column('a')]);
+    expect((await postTable('fine', [])).status).toBe(422);
+    expect((await postTable('fine', undefined)).status).toBe(422);
+    const twice = await postTable('fine', [column('a'), column('b'), column('a')]);
     expect(twice.body.details).toStrictEqual([
       { field: 'columns.2.name', reason: 'taken', message: 'é usado por outra coluna' },
     ]);
-    expect((await create('fine', [column('a', 'varchar')])).status).toBe(422);
+    expect((await postTable('fine', [column('a', 'varchar')])).status).toBe(422);
     for (const member of ['name', 'display_name', 'type', 'nullable']) {
-      expect((await create('fine', [{ ...column('a'), [member]: undefined }])).status, member).toBe(422);
+      expect((await postTable('fine', [{ ...column('a'), [member]: undefined }])).status, member).toBe(422);
     }
-    expect((await create('fine', [{ ...column('a'), display_name: 'a\0' }])).status).toBe(422);
+    expect((await postTable('fine', [{ ...column('a'), display_name: 'a\0' }])).status).toBe(422);
     expect((await company.as.get(`${PATH}?search=fine`)).body.total).toBe(0);
   });
 
   it('creates a table of 1,000 columns, and refuses 1,001', async () => {
     const columns = Array.from({ length: 1001 }, (_, index) => column(`c${index}`, 'integer'));
-    const id = await aTable(company.as, 'wide', columns.slice(0, 1000));
-    expect((await tableRoutes(company.as, id).insert([{ c0: 1, c999: 2 }])).status).toBe(201);
-    const [row] = (await tableRoutes(company.as, id).rows()).body.records;
+    const id = await createTable(company.as, 'wide', columns.slice(0, 1000));
+    expect((await makeTableRoutes(company.as, id).insert([{ c0: 1, c999: 2 }])).status).toBe(201);
+    const [row] = (await makeTableRoutes(company.as, id).rows()).body.records;
     expect([row.c0, row.c1, row.c999]).toStrictEqual([1, null, 2]);
-    expect((await create('wider', columns)).status).toBe(422);
+    expect((await postTable('wider', columns)).status).toBe(422);
   });
 
   it('accepts the name of a deleted table', async () => {
-    let id = await aTable(company.as, 'once', [column('a')]);
-    const taken = await create('once', [column('a')]);
+    let id = await createTable(company.as, 'once', [column('a')]);
+    const taken = await postTable('once', [column('a')]);
     expect([taken.status, taken.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
     for (let round = 0; round < 3; round++) {
       expect((await company.as.delete(`${PATH}/${id}`)).status).toBe(204);
-      id = await aTable(company.as, 'once', [column('b', 'integer')]);
+      id = await createTable(company.as, 'once', [column('b', 'integer')]);
     }
   });
 });
@@ -138,9 +139,9 @@ describe('the creation of a table', () => {
 describe('a view in the database that an operator made', () => {
   it('prevents a table from being created under its name or renamed to it', async () => {
     const taken = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
-    const table = tableRoutes(company.as, await aTable(company.as, 'beside_a_view', [column('a')]));
-    await behindTheApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
-    expect(await create('a_view', [column('a')])).toMatchObject(taken);
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
+    await runBehindApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
+    expect(await postTable('a_view', [column('a')])).toMatchObject(taken);
     expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(taken);
     expect((await table.get()).body).toMatchObject({ display_name: 'beside_a_view', columns: [column('a')] });
     expect((await company.as.get(`${PATH}?search=a_view`)).body.total).toBe(1);
@@ -149,9 +150,9 @@ describe('a view in the database that an operator made', () => {
 
 describe('a table that an operator dropped in the database', () => {
   it('still prevents another table from being created under its name', async () => {
-    const table = tableRoutes(company.as, await aTable(company.as, 'without_relation', [column('a')]));
-    await behindTheApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
-    expect(await create('without_relation', [column('a')])).toMatchObject({
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'without_relation', [column('a')]));
+    await runBehindApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
+    expect(await postTable('without_relation', [column('a')])).toMatchObject({
       status: 400,
       body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' },
     });
@@ -162,7 +163,8 @@ describe('a table that an operator dropped in the database', () => {
 describe('the list of tables', () => {
   it('is searched literally and case-insensitively, and answered in pages with an exact total, newest first', async () => {
     const other = await aProvisionedCompany();
-    for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs']) await aTable(other.as, name, [column('a')]);
+    for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs'])
+      await createTable(other.as, name, [column('a')]);
     const list = async (query: string) => (await other.as.get(`${PATH}${query}`)).body;
     const names = async (query: string) =>
       (await list(query)).records.map((table: { display_name: string }) => table.display_name);
@@ -194,10 +196,10 @@ describe('the list of tables', () => {
 describe('a table of another company', () => {
   it('is answered 404', async () => {
     const other = await aProvisionedCompany();
-    const id = await aTable(other.as, 'private', [column('a')]);
-    await tableRoutes(other.as, id).insert([{ a: 'secret' }]);
-    const rowId = (await tableRoutes(other.as, id).rows()).body.records[0].id;
-    const table = tableRoutes(company.as, id);
+    const id = await createTable(other.as, 'private', [column('a')]);
+    await makeTableRoutes(other.as, id).insert([{ a: 'secret' }]);
+    const rowId = (await makeTableRoutes(other.as, id).rows()).body.records[0].id;
+    const table = makeTableRoutes(company.as, id);
     for (const answer of [
       await table.get(),
       await table.put({ display_name: 'mine' }),
@@ -215,7 +217,7 @@ describe('a table of another company', () => {
         message: 'Tabela não encontrada.',
       });
     }
-    expect((await tableRoutes(other.as, id).rows()).body.records).toStrictEqual([{ id: rowId, a: 'secret' }]);
+    expect((await makeTableRoutes(other.as, id).rows()).body.records).toStrictEqual([{ id: rowId, a: 'secret' }]);
   });
 
   it.each(['x', 'a'.repeat(23), 'A'.repeat(24), "1' OR '1'='1", '%00', '1; DROP TABLE x'])(
@@ -229,7 +231,10 @@ describe('a table of another company', () => {
 
 describe('the truncation and the deletion of a table', () => {
   it('keep the table and its columns when it is truncated', async () => {
-    const table = tableRoutes(company.as, await aTable(company.as, 'emptied', [column('a', 'integer', false)]));
+    const table = makeTableRoutes(
+      company.as,
+      await createTable(company.as, 'emptied', [column('a', 'integer', false)]),
+    );
     await table.insert([{ a: 1 }, { a: 2 }]);
     expect((await table.truncate()).body).toStrictEqual({ row_count: 0 });
     expect((await table.rows()).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
@@ -239,7 +244,7 @@ describe('the truncation and the deletion of a table', () => {
   });
 
   it('make the table answer 404 once it is deleted', async () => {
-    const table = tableRoutes(company.as, await aTable(company.as, 'deleted', [column('a')]));
+    const table = makeTableRoutes(company.as, await createTable(company.as, 'deleted', [column('a')]));
     expect((await table.delete()).status).toBe(204);
     for (const answer of [await table.get(), await table.rows(), await table.insert([{}]), await table.delete()]) {
       expect(answer.status).toBe(404);

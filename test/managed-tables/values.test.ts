@@ -141,7 +141,7 @@ describe('the JSON value of a Postgres value', () => {
       fc.property(fc.boolean(), digits, digits, (negative, whole, fraction) => {
         const stored = `${negative ? '-' : ''}${BigInt(whole)}.${fraction}`;
         const shown = toJsonValue('decimal', stored);
-        expect(scaled(JSON.parse(JSON.stringify(shown)))).toBe(scaled(stored));
+        expect(toScaled(JSON.parse(JSON.stringify(shown)))).toBe(toScaled(stored));
       }),
     );
   });
@@ -149,8 +149,10 @@ describe('the JSON value of a Postgres value', () => {
   it('is accepted again as it is or as a client serializes the number', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     const written = fc.oneof(
-      fc.double({ noNaN: true, noDefaultInfinity: true }).map(plain),
-      fc.tuple(digits, fc.integer({ min: -330, max: 330 })).map(([text, exponent]) => plain(`${text}e${exponent}`)),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(toPlainText),
+      fc
+        .tuple(digits, fc.integer({ min: -330, max: 330 }))
+        .map(([text, exponent]) => toPlainText(`${text}e${exponent}`)),
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
     );
     fc.assert(
@@ -183,7 +185,7 @@ describe('the JSON value of a Postgres value', () => {
 });
 
 /** A number as Postgres writes it: without an exponent. */
-function plain(value: number | string): string {
+function toPlainText(value: number | string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? [];
   const point = whole.length + Number(exponent);
@@ -195,7 +197,7 @@ function plain(value: number | string): string {
 }
 
 /** A decimal as an integer of 10^-60ths, exactly. */
-function scaled(value: number | string): bigint {
+function toScaled(value: number | string): bigint {
   const [mantissa = '', exponent = '0'] = String(value).split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
   const magnitude = BigInt((whole + fraction).padEnd(whole.length + Number(exponent) + 60, '0'));

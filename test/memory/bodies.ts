@@ -1,5 +1,5 @@
 import { listRoutes, makeRequest } from '../../bench/bodies/routes.ts';
-import { bodyWith, COSTLY } from '../contract/costly.ts';
+import { COSTLY, makeBody } from '../contract/costly.ts';
 import type { Case } from './case.ts';
 
 const BYTES = 1024 * 1024;
@@ -19,7 +19,7 @@ export const BODIES: Case[] = COSTLY.map(([what, json]) => ({
     for (const route of await listRoutes(system)) {
       const paths = [...route.places.values()];
       for (const path of [paths[0], paths.at(-1)]) {
-        const answer = await fetch(await makeRequest(system, route, bodyWith(path ?? [], written), token));
+        const answer = await fetch(await makeRequest(system, route, makeBody(path ?? [], written), token));
         await answer.arrayBuffer();
         if (answer.status >= 500) throw new Error(`${route.name} answered ${answer.status}`);
       }

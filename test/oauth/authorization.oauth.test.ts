@@ -2,25 +2,25 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
-import { configure, tryStart } from '../single-sign-on/support.ts';
+import { configureSso, tryStart } from '../single-sign-on/support.ts';
 import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
 import {
-  aClient,
-  askedOf,
   authorize,
-  consent,
-  exchange,
+  authorizeProgram,
+  exchangeCode,
   exchangeForm,
-  letIn,
+  giveConsent,
   MCP,
+  makeAuthorizationQuery,
   postForm,
   REDIRECT,
-  requestOf,
-  toldOn,
+  readConsentRequest,
+  readPageData,
+  registerClient,
 } from './support.ts';
 
 let company: Company;
@@ -30,18 +30,18 @@ let client: string;
 beforeAll(async () => {
   company = await aCompany();
   owner = createCaller(company.token);
-  client = await aClient();
+  client = await registerClient();
 });
 
 afterEach(resetClock);
 
 describe('the OAuth consent page', () => {
   it('shows the client and the requested scopes, cannot be framed, and has the brand of the company', async () => {
-    const answer = await authorize({ ...(await requestOf(client)), company_slug: company.slug });
+    const answer = await authorize({ ...(await makeAuthorizationQuery(client)), company_slug: company.slug });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(toldOn(answer)).toEqual({
+    expect(readPageData(answer)).toEqual({
       asked: {
         request: expect.any(String),
         client: { name: 'A program', host: 'program.example.com', is_registered: false },
@@ -63,14 +63,14 @@ describe('the OAuth consent page', () => {
   });
 
   it('shows whether the scopes are read-only', async () => {
-    const { asked } = toldOn(
-      await authorize(await requestOf(client, { scope: 'groups:create *:list', resource: MCP })),
+    const { asked } = readPageData(
+      await authorize(await makeAuthorizationQuery(client, { scope: 'groups:create *:list', resource: MCP })),
     );
     expect([asked.only_reads, asked.resource, asked.scopes]).toEqual([false, 'mcp', ['groups:create', '*:list']]);
   });
 
   it('is in the language of the browser', async () => {
-    const query = new URLSearchParams(await requestOf(client));
+    const query = new URLSearchParams(await makeAuthorizationQuery(client));
     const { body, headers } = await call('GET', `/oauth/authorize?${query}`, { headers: { 'accept-language': 'es' } });
     expect([headers.get('content-language'), body.includes('Dar acceso a un programa')]).toEqual(['es', true]);
   });
@@ -78,7 +78,7 @@ describe('the OAuth consent page', () => {
 
 it('single sign-on returns to the consent page without it being configured, and to no other page of ours', async () => {
   const own = await aCompany();
-  await configure(own, {
+  await configureSso(own, {
     type: 'oidc',
     issuer: inject('oidcIssuer'),
     client_id: 'data-console',
@@ -87,7 +87,7 @@ it('single sign-on returns to the consent page without it being configured, and 
   });
   expect((await tryStart(own.slug, `${BASE_URL}/oauth/signed-in`)).status).toBe(200);
   expect((await tryStart(own.slug, `${BASE_URL}/oauth/authorize`)).status).toBe(422);
-  const told = toldOn(await authorize({ ...(await requestOf(client)), company_slug: own.slug }));
+  const told = readPageData(await authorize({ ...(await makeAuthorizationQuery(client)), company_slug: own.slug }));
   expect(told.company).toMatchObject({ sso: true, sso_only: false });
   expect((await call('GET', '/oauth/signed-in?code=x')).status).toBe(200);
 });
@@ -108,9 +108,13 @@ describe('an authorization request with an unusable client or redirect URI', () 
     ['a port', 'https://program.example.com:443/callback'],
     ['another host', 'https://evil.example/callback'],
   ])('is not redirected to a redirect URI with %s', async (_what, redirect) => {
-    const answer = await authorize(await requestOf(client, { redirect }));
-    expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'redirect']);
-    expect(toldOn(answer).asked).toBe(null);
+    const answer = await authorize(await makeAuthorizationQuery(client, { redirect }));
+    expect([answer.status, answer.headers.get('location'), readPageData(answer).problem]).toEqual([
+      400,
+      null,
+      'redirect',
+    ]);
+    expect(readPageData(answer).asked).toBe(null);
   });
 
   it.each([
@@ -121,18 +125,30 @@ describe('an authorization request with an unusable client or redirect URI', () 
     ['prompt none', { prompt: 'none' }],
     ['a long state', { state: 'x'.repeat(5000) }],
   ])('is not redirected to a foreign redirect URI even with another error: %s', async (_what, wrong) => {
-    const answer = await authorize(await requestOf(client, { ...wrong, redirect: 'https://evil.example/callback' }));
-    expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'redirect']);
+    const answer = await authorize(
+      await makeAuthorizationQuery(client, { ...wrong, redirect: 'https://evil.example/callback' }),
+    );
+    expect([answer.status, answer.headers.get('location'), readPageData(answer).problem]).toEqual([
+      400,
+      null,
+      'redirect',
+    ]);
   });
 
   it('is answered 400 for an unknown client, two clients or two redirect URIs', async () => {
     for (const id of ['od_unknown', 'oc_ffffffffffffffffffffffff', 'x', '']) {
-      const answer = await authorize({ ...(await requestOf(client)), client_id: id });
-      expect([answer.status, answer.headers.get('location'), toldOn(answer).problem]).toEqual([400, null, 'client']);
+      const answer = await authorize({ ...(await makeAuthorizationQuery(client)), client_id: id });
+      expect([answer.status, answer.headers.get('location'), readPageData(answer).problem]).toEqual([
+        400,
+        null,
+        'client',
+      ]);
     }
-    const query = Object.entries(await requestOf(client));
-    expect(toldOn(await authorize([...query, ['client_id', client]])).problem).toBe('client');
-    expect(toldOn(await authorize([...query, ['redirect_uri', 'https://evil.example']])).problem).toBe('redirect');
+    const query = Object.entries(await makeAuthorizationQuery(client));
+    expect(readPageData(await authorize([...query, ['client_id', client]])).problem).toBe('client');
+    expect(readPageData(await authorize([...query, ['redirect_uri', 'https://evil.example']])).problem).toBe(
+      'redirect',
+    );
   });
 });
 
@@ -155,7 +171,7 @@ describe('an authorization request with an error', () => {
     ['prompt none', { prompt: 'none' }, 'interaction_required'],
     ['a state of 5,000 characters', { state: 'x'.repeat(5000) }, 'invalid_request'],
   ])('is redirected to the client with the error: %s', async (_what, wrong, error) => {
-    const { status, headers } = await authorize(await requestOf(client, wrong as Record<string, string>));
+    const { status, headers } = await authorize(await makeAuthorizationQuery(client, wrong as Record<string, string>));
     expect(status).toBe(302);
     const to = new URL(headers.get('location') as string);
     expect(to.origin + to.pathname).toBe(REDIRECT);
@@ -164,7 +180,7 @@ describe('an authorization request with an error', () => {
   });
 
   it('is redirected with invalid_target when it names two resources', async () => {
-    const query = Object.entries(await requestOf(client, { resource: MCP }));
+    const query = Object.entries(await makeAuthorizationQuery(client, { resource: MCP }));
     const { headers } = await authorize([...query, ['resource', BASE_URL]]);
     expect(new URL(headers.get('location') as string).searchParams.get('error')).toBe('invalid_target');
   });
@@ -188,21 +204,21 @@ describe('a redirect URI', () => {
   });
 
   it('on the user’s own machine may have any port', async () => {
-    const own = await aClient(['http://127.0.0.1/callback']);
+    const own = await registerClient(['http://127.0.0.1/callback']);
     const redirect = 'http://127.0.0.1:51004/callback';
-    expect((await letIn(owner, { client: own, redirect })).tokens.access_token).toEqual(expect.any(String));
+    expect((await authorizeProgram(owner, { client: own, redirect })).tokens.access_token).toEqual(expect.any(String));
   });
 });
 
 describe('the consent of a user', () => {
   it('redirects the browser with a code, the state and the issuer', async () => {
-    const answer = await consent(owner, await askedOf(client));
+    const answer = await giveConsent(owner, await readConsentRequest(client));
     expect(Object.fromEntries(answer)).toEqual({
       code: expect.any(String),
       state: 'of-the-program',
       iss: BASE_URL,
     });
-    const no = { request: await askedOf(client), allow: false };
+    const no = { request: await readConsentRequest(client), allow: false };
     const { redirect_to } = await must(owner.post('/v1/oauth-grants', { json: no }));
     const { origin, pathname, searchParams: denied } = new URL(redirect_to);
     expect(origin + pathname).toBe(REDIRECT);
@@ -210,12 +226,12 @@ describe('the consent of a user', () => {
   });
 
   it('is given once, within half an hour, to a request that was made here', async () => {
-    const request = await askedOf(client);
-    await consent(owner, request);
+    const request = await readConsentRequest(client);
+    await giveConsent(owner, request);
     const twice = await owner.post('/v1/oauth-grants', { json: { request, allow: true } });
     expect([twice.status, twice.body.error]).toEqual([409, 'OAUTH_REQUEST_ENDED']);
     expect((await owner.post('/v1/oauth-grants', { json: { request, allow: false } })).status).toBe(409);
-    const old = await askedOf(client);
+    const old = await readConsentRequest(client);
     // The session is as old.
     const forged = `${old.slice(0, -4)}AAAA`;
     expect((await owner.post('/v1/oauth-grants', { json: { request: forged, allow: true } })).status).toBe(409);
@@ -227,8 +243,8 @@ describe('the consent of a user', () => {
   });
 
   it('cannot follow a refusal of the same request', async () => {
-    const request = await askedOf(client);
-    expect((await consent(owner, request, false)).get('error')).toBe('access_denied');
+    const request = await readConsentRequest(client);
+    expect((await giveConsent(owner, request, false)).get('error')).toBe('access_denied');
     for (const allow of [true, false]) {
       const { status, body } = await owner.post('/v1/oauth-grants', { json: { request, allow } });
       expect([allow, status, body.error]).toEqual([allow, 409, 'OAUTH_REQUEST_ENDED']);
@@ -238,7 +254,7 @@ describe('the consent of a user', () => {
   });
 
   it('needs a session: not without a token, after a sign-out, or by a form of another site', async () => {
-    const json = { request: await askedOf(client), allow: true };
+    const json = { request: await readConsentRequest(client), allow: true };
     expect((await call('POST', '/v1/oauth-grants', { json })).status).toBe(401);
     const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
     await must(createCaller(token).post('/v1/auth/logout'));
@@ -247,7 +263,7 @@ describe('the consent of a user', () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://evil.example', cookie: 'a=b' };
     const sent = await call('POST', '/v1/oauth-grants', { headers: form, body: 'allow=true' });
     expect(sent.status).toBe(401);
-    expect((await authorize(await requestOf(client))).headers.get('set-cookie')).toBe(null);
+    expect((await authorize(await makeAuthorizationQuery(client))).headers.get('set-cookie')).toBe(null);
   });
 });
 
@@ -335,10 +351,10 @@ describe('an OAuth client with a metadata document', () => {
   const good = (address: string) => ({ client_id: address, client_name: 'By document', redirect_uris: [REDIRECT] });
   /** What the page says of a client, and whether its document was asked for. */
   const outcomeOf = async (id: string, isDevelopment = true) => {
-    const query = new URLSearchParams(await requestOf(id));
+    const query = new URLSearchParams(await makeAuthorizationQuery(id));
     const env = { ALLOW_PRIVATE_ISSUERS: String(isDevelopment) };
     const fetched = vi.spyOn(globalThis, 'fetch');
-    const { problem } = toldOn(await call('GET', `/oauth/authorize?${query}`, { env }));
+    const { problem } = readPageData(await call('GET', `/oauth/authorize?${query}`, { env }));
     const isAsked = fetched.mock.calls.some(([address]) => String(address) === id);
     fetched.mockRestore();
     return { problem, isAsked };
@@ -348,9 +364,9 @@ describe('an OAuth client with a metadata document', () => {
 
   it('is shown under its host name, and gets tokens', async () => {
     const id = await documentAt(good);
-    const { asked } = toldOn(await authorize(await requestOf(id)));
+    const { asked } = readPageData(await authorize(await makeAuthorizationQuery(id)));
     expect(asked.client).toEqual({ name: 'By document', host: new URL(id).host, is_registered: false });
-    expect((await letIn(owner, { client: id })).tokens.token_type).toBe('Bearer');
+    expect((await authorizeProgram(owner, { client: id })).tokens.token_type).toBe('Bearer');
     // What is used is not kept for longer: its document may change.
     const kept = await selectRow<{ expires_at: number }>(
       'select expires_at from oauth_public_clients where client_id = ?',
@@ -419,25 +435,25 @@ describe('an OAuth client that administrators registered', () => {
 
   it('is shown without a warning, and only to users of its company', async () => {
     const { client_id: id, _id } = await register();
-    const told = toldOn(await authorize(await requestOf(id)));
+    const told = readPageData(await authorize(await makeAuthorizationQuery(id)));
     expect(told.asked.client).toEqual({ name: 'Ours', host: null, is_registered: true });
     expect(told.company.slug).toBe(company.slug);
     const stranger = await aCompany();
     const json = { request: told.asked.request, allow: true };
     expect((await stranger.as.post('/v1/oauth-grants', { json })).status).toBe(403);
     expect((await stranger.as.get(`/v1/oauth-clients/${_id}`)).status).toBe(404);
-    expect((await letIn(owner, { client: id })).tokens.token_type).toBe('Bearer');
+    expect((await authorizeProgram(owner, { client: id })).tokens.token_type).toBe('Bearer');
   });
 
   it('loses its tokens when it is deleted, also a code that is not exchanged yet', async () => {
     const { client_id: id, _id } = await register();
-    const { program } = await letIn(owner, { client: id });
-    const code = (await consent(owner, await askedOf(id))).get('code') as string;
-    const request = await askedOf(id);
+    const { program } = await authorizeProgram(owner, { client: id });
+    const code = (await giveConsent(owner, await readConsentRequest(id))).get('code') as string;
+    const request = await readConsentRequest(id);
     expect((await program.get('/v1/groups')).status).toBe(200);
     expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(204);
     expect((await program.get('/v1/groups')).status).toBe(401);
-    expect((await exchange(id, code)).body.error).toBe('invalid_grant');
+    expect((await exchangeCode(id, code)).body.error).toBe('invalid_grant');
     expect((await owner.post('/v1/oauth-grants', { json: { request, allow: true } })).status).toBe(409);
     expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(404);
   });
@@ -445,8 +461,8 @@ describe('an OAuth client that administrators registered', () => {
   it('gets no tokens when it is deleted while its code is exchanged or its tokens are refreshed', async () => {
     for (const what of ['begun_at', 'refresh_digest']) {
       const { client_id: id, _id } = await register();
-      const { tokens } = await letIn(owner, { client: id });
-      const code = (await consent(owner, await askedOf(id))).get('code') as string;
+      const { tokens } = await authorizeProgram(owner, { client: id });
+      const code = (await giveConsent(owner, await readConsentRequest(id))).get('code') as string;
       const form =
         what === 'begun_at'
           ? exchangeForm(id, code)

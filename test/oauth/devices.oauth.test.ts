@@ -5,7 +5,7 @@ import { advanceClock, resetClock } from '../support/clock.ts';
 import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aClient, postForm, REDIRECT } from './support.ts';
+import { postForm, REDIRECT, registerClient } from './support.ts';
 
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -16,21 +16,22 @@ let client: string;
 beforeAll(async () => {
   company = await aCompany();
   owner = createCaller(company.token);
-  client = await aClient();
+  client = await registerClient();
 });
 
 afterEach(resetClock);
 
-const begin = async (more: Record<string, string> = {}, id = client) =>
+const beginDevice = async (more: Record<string, string> = {}, id = client) =>
   must(postForm('/oauth/device_authorization', { client_id: id, ...more }));
-const poll = (code: string, id = client) =>
+const pollDevice = (code: string, id = client) =>
   postForm('/oauth/token', { grant_type: DEVICE, client_id: id, device_code: code });
-const find = (as: Caller, user_code: string) => as.post('/v1/oauth-devices', { json: { user_code } });
-const answer = (as: Caller, request: string, allow = true) => as.post('/v1/oauth-grants', { json: { request, allow } });
+const findDevice = (as: Caller, user_code: string) => as.post('/v1/oauth-devices', { json: { user_code } });
+const answerDevice = (as: Caller, request: string, allow = true) =>
+  as.post('/v1/oauth-grants', { json: { request, allow } });
 
 describe('an OAuth device', () => {
   it('gets tokens once a user enters its code and consents', async () => {
-    const begun = await begin({ scope: 'groups:list' });
+    const begun = await beginDevice({ scope: 'groups:list' });
     expect(begun).toEqual({
       device_code: expect.any(String),
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
@@ -39,25 +40,25 @@ describe('an OAuth device', () => {
       expires_in: 600,
       interval: 5,
     });
-    expect((await poll(begun.device_code)).body.error).toBe('authorization_pending');
-    expect((await poll(begun.device_code)).body.error).toBe('slow_down');
-    const asked = await must(find(owner, ` ${begun.user_code.toLowerCase().replace('-', ' ')}`));
+    expect((await pollDevice(begun.device_code)).body.error).toBe('authorization_pending');
+    expect((await pollDevice(begun.device_code)).body.error).toBe('slow_down');
+    const asked = await must(findDevice(owner, ` ${begun.user_code.toLowerCase().replace('-', ' ')}`));
     expect(asked).toMatchObject({ scopes: ['groups:list'], only_reads: true, client: { host: 'program.example.com' } });
-    expect(await must(answer(owner, asked.request))).toEqual({ redirect_to: null });
+    expect(await must(answerDevice(owner, asked.request))).toEqual({ redirect_to: null });
     advanceClock(11_000);
-    const tokens = await must(poll(begun.device_code));
+    const tokens = await must(pollDevice(begun.device_code));
     expect((await createCaller(tokens.access_token).get('/v1/groups')).status).toBe(200);
     // Its code is used up, for the person and for whoever copied it.
-    expect((await find(owner, begun.user_code)).body.error).toBe('INVALID_CODE');
+    expect((await findDevice(owner, begun.user_code)).body.error).toBe('INVALID_CODE');
     advanceClock(22_000);
-    expect((await poll(begun.device_code)).body.error).toBe('invalid_grant');
+    expect((await pollDevice(begun.device_code)).body.error).toBe('invalid_grant');
     expect((await createCaller(tokens.access_token).get('/v1/groups')).status).toBe(401);
   });
 
   it('gets tokens after a suspension of the company', async () => {
     const other = await aCompany();
-    const { user_code, device_code } = await begin();
-    await must(answer(other.as, (await must(find(other.as, user_code))).request));
+    const { user_code, device_code } = await beginDevice();
+    await must(answerDevice(other.as, (await must(findDevice(other.as, user_code))).request));
     const setStatus = (status: string) =>
       must(
         createCaller(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, {
@@ -65,43 +66,43 @@ describe('an OAuth device', () => {
         }),
       );
     await setStatus('suspended');
-    expect(await poll(device_code)).toMatchObject({ status: 403, body: { error: 'access_denied' } });
+    expect(await pollDevice(device_code)).toMatchObject({ status: 403, body: { error: 'access_denied' } });
     await setStatus('active');
     advanceClock(6_000);
-    expect((await poll(device_code)).status).toBe(200);
+    expect((await pollDevice(device_code)).status).toBe(200);
   });
 
   it('gets an error when the user denies, and when its code has expired', async () => {
-    const denied = await begin();
-    const { request } = await must(find(owner, denied.user_code));
-    await must(answer(owner, request, false));
-    expect((await poll(denied.device_code)).body.error).toBe('access_denied');
-    for (const allow of [true, false]) expect((await answer(owner, request, allow)).status).toBe(409);
-    const late = await begin();
+    const denied = await beginDevice();
+    const { request } = await must(findDevice(owner, denied.user_code));
+    await must(answerDevice(owner, request, false));
+    expect((await pollDevice(denied.device_code)).body.error).toBe('access_denied');
+    for (const allow of [true, false]) expect((await answerDevice(owner, request, allow)).status).toBe(409);
+    const late = await beginDevice();
     advanceClock(601_000);
-    expect((await poll(late.device_code)).body.error).toBe('expired_token');
-    expect((await poll('unknown')).body.error).toBe('invalid_grant');
+    expect((await pollDevice(late.device_code)).body.error).toBe('expired_token');
+    expect((await pollDevice('unknown')).body.error).toBe('invalid_grant');
   });
 
   it('gets the answer of one user only', async () => {
-    const { user_code, device_code } = await begin();
-    const { request } = await must(find(owner, user_code));
+    const { user_code, device_code } = await beginDevice();
+    const { request } = await must(findDevice(owner, user_code));
     const person = await aUser(company);
-    const other = await must(find(person.as, user_code));
+    const other = await must(findDevice(person.as, user_code));
     const second = await sendOvertaken(
       /insert into "oauth_grants"/,
-      async () => expect((await answer(person.as, other.request)).status).toBe(200),
+      async () => expect((await answerDevice(person.as, other.request)).status).toBe(200),
       (env) => owner.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
     );
     expect(second.status).toBe(409);
     // Denying comes too late.
-    expect((await answer(owner, request, false)).status).toBe(409);
-    expect((await poll(device_code)).status).toBe(200);
+    expect((await answerDevice(owner, request, false)).status).toBe(409);
+    expect((await pollDevice(device_code)).status).toBe(200);
   });
 
   it('gets nothing with the code of another client, or as an unknown client', async () => {
-    const { device_code } = await begin();
-    expect((await poll(device_code, await aClient())).body.error).toBe('invalid_grant');
+    const { device_code } = await beginDevice();
+    expect((await pollDevice(device_code, await registerClient())).body.error).toBe('invalid_grant');
     const unknown = await postForm('/oauth/device_authorization', { client_id: 'od_unknown' });
     expect([unknown.status, unknown.body.error]).toEqual([401, 'invalid_client']);
     const wrong = await postForm('/oauth/device_authorization', { client_id: client, scope: 'nonsense' });
@@ -110,13 +111,13 @@ describe('an OAuth device', () => {
 
   it('of a client of one company is unknown to users of another', async () => {
     const own = await must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
-    const { user_code, device_code } = await begin({}, own.client_id);
+    const { user_code, device_code } = await beginDevice({}, own.client_id);
     const stranger = await aCompany();
-    expect((await find(stranger.as, user_code)).body.error).toBe('INVALID_CODE');
-    const { request } = await must(find(owner, user_code));
+    expect((await findDevice(stranger.as, user_code)).body.error).toBe('INVALID_CODE');
+    const { request } = await must(findDevice(owner, user_code));
     // What they were shown is theirs to answer, whoever else comes to have it.
-    for (const allow of [true, false]) expect((await answer(stranger.as, request, allow)).status).toBe(403);
-    expect((await poll(device_code, own.client_id)).body.error).toBe('authorization_pending');
+    for (const allow of [true, false]) expect((await answerDevice(stranger.as, request, allow)).status).toBe(403);
+    expect((await pollDevice(device_code, own.client_id)).body.error).toBe('authorization_pending');
   });
 
   it.each(['a person', 'an address'])('has codes that cannot be guessed: ten wrong ones an hour by %s', async (who) => {

@@ -3,10 +3,10 @@ import { type Caller, createCaller } from '../support/api.ts';
 import { selectRow } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aClient, letIn, REDIRECT, refresh } from './support.ts';
+import { authorizeProgram, REDIRECT, refreshTokens, registerClient } from './support.ts';
 
 /** What a token is expected to be good for. */
-interface Held {
+interface ExpectedToken {
   client: string;
   scopes: string;
   refresh: string;
@@ -22,7 +22,7 @@ interface Model {
   isMember: boolean;
   own: { id: string; clientId: string } | null;
   dynamic: string;
-  held: Held[];
+  held: ExpectedToken[];
 }
 
 let company: Company;
@@ -32,25 +32,25 @@ beforeAll(async () => {
 
 const SCOPES = ['groups:list', '*:list', 'users:list', 'groups:*'];
 
-async function begin(): Promise<Model> {
+async function beginModel(): Promise<Model> {
   const person = await aUser(company, { can: ['groups:list', 'users:list'] });
   const bound = await selectRow<{ group_id: string }>(
     'select group_id from group_bindings where principal_id = ?',
     person.id,
   );
   const model = { company, person, groupId: bound?.group_id as string, isMember: true, own: null, held: [] };
-  return { ...model, dynamic: await aClient() };
+  return { ...model, dynamic: await registerClient() };
 }
 
-const endAll = (model: Model, isMeant: (held: Held) => boolean = () => true): void => {
+const endGrants = (model: Model, isMeant: (held: ExpectedToken) => boolean = () => true): void => {
   for (const held of model.held) if (isMeant(held)) held.ended = true;
 };
 
 type Command = (model: Model, random: (below: number) => number) => Promise<void>;
 
-async function letClientIn(model: Model, client: string, scopes: string): Promise<void> {
-  const { tokens, program } = await letIn(model.person.as, { client, scope: scopes });
-  endAll(model, (held) => held.client === client);
+async function authorizeClient(model: Model, client: string, scopes: string): Promise<void> {
+  const { tokens, program } = await authorizeProgram(model.person.as, { client, scope: scopes });
+  endGrants(model, (held) => held.client === client);
   model.held.push({ client, scopes, refresh: tokens.refresh_token, program, ended: false });
 }
 
@@ -58,9 +58,9 @@ const groups = (model: Model) => `/v1/users/${model.person.id}/groups`;
 
 const COMMANDS: Record<string, Command> = {
   'let the program in that registered itself': (model, random) =>
-    letClientIn(model, model.dynamic, SCOPES[random(SCOPES.length)] as string),
+    authorizeClient(model, model.dynamic, SCOPES[random(SCOPES.length)] as string),
   'let the registered one in': async (model, random) => {
-    if (model.own) await letClientIn(model, model.own.clientId, SCOPES[random(SCOPES.length)] as string);
+    if (model.own) await authorizeClient(model, model.own.clientId, SCOPES[random(SCOPES.length)] as string);
   },
   register: async (model) => {
     if (model.own) return;
@@ -72,7 +72,7 @@ const COMMANDS: Record<string, Command> = {
     const { own } = model;
     if (!own) return;
     expect((await model.company.as.delete(`/v1/oauth-clients/${own.id}`)).status).toBe(204);
-    endAll(model, ({ client }) => client === own.clientId);
+    endGrants(model, ({ client }) => client === own.clientId);
     model.own = null;
   },
   'end a grant': async (model, random) => {
@@ -81,7 +81,7 @@ const COMMANDS: Record<string, Command> = {
     const grant = records[random(records.length)];
     const path = `/v1/oauth-grants/${grant._id}?user_id=${model.person.id}`;
     expect((await model.company.as.delete(path)).status).toBe(204);
-    endAll(model, ({ client }) => client === grant.client.id);
+    endGrants(model, ({ client }) => client === grant.client.id);
   },
   'leave the group': async (model) => {
     await must(model.company.as.delete(groups(model), { json: { group_ids: [model.groupId] } }));
@@ -95,13 +95,13 @@ const COMMANDS: Record<string, Command> = {
   refresh: async (model, random) => {
     const held = model.held[random(model.held.length)];
     if (!held) return;
-    const { status, body } = await refresh(held.client, held.refresh);
+    const { status, body } = await refreshTokens(held.client, held.refresh);
     expect(status).toBe(held.ended ? 400 : 200);
     if (!held.ended) Object.assign(held, { refresh: body.refresh_token, program: createCaller(body.access_token) });
   },
   'be deactivated and come back': async (model) => {
     await must(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));
-    endAll(model);
+    endGrants(model);
     await everyTokenIsAsExpected(model);
     await must(model.company.as.post(`/v1/users/${model.person.id}/activate`));
   },
@@ -133,13 +133,13 @@ it.each([1, 2, 3])(
   async (run) => {
     const random = randomBy(inject('seed') + run);
     const names = Object.keys(COMMANDS);
-    let model = await begin();
+    let model = await beginModel();
     for (let step = 0; step < 30; step += 1) {
       const name = names[random(1000) % names.length] as string;
       await (COMMANDS[name] as Command)(model, (below) => random(1000 * below) % below);
       await everyTokenIsAsExpected(model);
       // Whoever was deactivated has no session any more.
-      if (name === 'be deactivated and come back') model = await begin();
+      if (name === 'be deactivated and come back') model = await beginModel();
       model.held = model.held.slice(-6);
     }
   },

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
 import { allow, aServiceAccountThat, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { authorize, consent, letIn, MCP, REDIRECT, toldOn } from './support.ts';
+import { authorize, authorizeProgram, giveConsent, MCP, REDIRECT, readPageData } from './support.ts';
 
 let company: Company;
 let owner: Caller;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 /** Fetches from the Worker. */
-async function viaWorker(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+async function fetchFromWorker(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const request = new Request(url as string, init);
   const { pathname, search } = new URL(request.url);
   const headers = { ...Object.fromEntries(request.headers), 'cf-connecting-ip': `10.9.${(Math.random() * 250) | 0}.1` };
@@ -32,7 +32,7 @@ async function viaWorker(url: string | URL | Request, init: RequestInit = {}): P
   });
 }
 
-const options = { [oauth.customFetch]: viaWorker as never };
+const options = { [oauth.customFetch]: fetchFromWorker as never };
 
 it('the library oauth4webapi discovers everything from the address of the API alone', async () => {
   const resource = new URL(BASE_URL);
@@ -63,8 +63,8 @@ it('the library oauth4webapi discovers everything from the address of the API al
   })) {
     address.searchParams.set(name, value);
   }
-  const { asked } = toldOn(await authorize([...address.searchParams]));
-  const back = oauth.validateAuthResponse(server, client, await consent(owner, asked.request), state);
+  const { asked } = readPageData(await authorize([...address.searchParams]));
+  const back = oauth.validateAuthResponse(server, client, await giveConsent(owner, asked.request), state);
   // Somebody else's answer is told from ours by who answers.
   const mixedUp = new URLSearchParams({ code: 'x', state, iss: 'https://evil.example' });
   expect(() => oauth.validateAuthResponse(server, client, mixedUp, state)).toThrow(/iss/);
@@ -118,7 +118,7 @@ const STRANGERS: Record<
   '1.x': {
     client: () => new Client1(NAMED) as unknown as Stranger,
     door: (authProvider) => {
-      const transport = new Transport1(new URL(MCP), { authProvider, fetch: viaWorker as never });
+      const transport = new Transport1(new URL(MCP), { authProvider, fetch: fetchFromWorker as never });
       const finish = transport.finishAuth.bind(transport);
       return Object.assign(transport, { finishAuth: (back: URLSearchParams) => finish(back.get('code') as string) });
     },
@@ -129,7 +129,7 @@ const STRANGERS: Record<
     door: (authProvider) =>
       new StreamableHTTPClientTransport(new URL(MCP), {
         authProvider: authProvider as never,
-        fetch: viaWorker as never,
+        fetch: fetchFromWorker as never,
       }),
     refused: /issuer/i,
   },
@@ -171,9 +171,9 @@ it.each(['1.x', '2.x'] as const)(
     const first = door(provider);
     await expect(client().connect(first)).rejects.toThrow(/Unauthorized/);
     expect(asked?.searchParams.get('resource')).toBe(MCP);
-    const told = toldOn(await authorize([...(asked as URL).searchParams]));
+    const told = readPageData(await authorize([...(asked as URL).searchParams]));
     expect(told.asked).toMatchObject({ resource: 'mcp', only_reads: true, client: { name: 'An agent' } });
-    const back = await consent(owner, told.asked.request);
+    const back = await giveConsent(owner, told.asked.request);
     if (refused) {
       const mixedUp = new URLSearchParams({ ...Object.fromEntries(back), iss: 'https://evil.example' });
       await expect(first.finishAuth(mixedUp)).rejects.toThrow(refused);
@@ -210,7 +210,7 @@ describe('the challenge of a refused token', () => {
 
   it('names insufficient_scope and the scopes that suffice, where the scopes alone refuse', async () => {
     const person = await aUser(company, { can: ['groups:list', 'groups:create'] });
-    const { program } = await letIn(person.as, { scope: 'groups:list users:list' });
+    const { program } = await authorizeProgram(person.as, { scope: 'groups:list users:list' });
     const refused = await program.post('/v1/groups', { json: { name: 'Made by a program' } });
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
       403,
@@ -228,7 +228,7 @@ it('a Deny of mcp:connect keeps its users and service accounts off /mcp, with an
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const denied = await aUser(company, { can: ['*'], denied: ['mcp:connect'] });
   expect((await denied.as.post('/mcp', { json: ping })).status).toBe(403);
-  const { program } = await letIn(denied.as, { resource: MCP });
+  const { program } = await authorizeProgram(denied.as, { resource: MCP });
   expect((await program.post('/mcp', { json: ping })).status).toBe(403);
   const machine = await aServiceAccountThat(company, allow('*'), deny('mcp:connect'));
   const { token } = await must(signed(machine.key).post('/tokens'));

@@ -27,14 +27,14 @@ export const makeChallenge = async (verifier: string): Promise<string> =>
   });
 
 /** A program that registers itself. Each from an address of its own: they are counted. */
-export async function aClient(redirects: string[] = [REDIRECT], name = 'A program'): Promise<string> {
+export async function registerClient(redirects: string[] = [REDIRECT], name = 'A program'): Promise<string> {
   const headers = { 'cf-connecting-ip': `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 250)).join('.')}` };
   const json = { redirect_uris: redirects, client_name: name };
   return (await must(call('POST', '/oauth/register', { headers, json }))).client_id;
 }
 
 /** The query of a request to be let in. */
-export const requestOf = async (
+export const makeAuthorizationQuery = async (
   client: string,
   { redirect = REDIRECT, ...more }: { redirect?: string; [parameter: string]: string | undefined } = {},
 ): Promise<Record<string, string>> => {
@@ -56,17 +56,19 @@ export const authorize = (query: Record<string, string> | [string, string][]): P
   call('GET', `/oauth/authorize?${new URLSearchParams(query)}`);
 
 /** What the page is told. */
-export function toldOn({ body }: ApiResponse) {
+export function readPageData({ body }: ApiResponse) {
   const [, json] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(String(body)) ?? [];
   return JSON.parse(json ?? 'null');
 }
 
 /** What somebody is asked on the page. */
-export const askedOf = async (client: string, more: Parameters<typeof requestOf>[1] = {}): Promise<string> =>
-  toldOn(await authorize(await requestOf(client, more))).asked.request;
+export const readConsentRequest = async (
+  client: string,
+  more: Parameters<typeof makeAuthorizationQuery>[1] = {},
+): Promise<string> => readPageData(await authorize(await makeAuthorizationQuery(client, more))).asked.request;
 
 /** Somebody lets a program in. @returns the parameters that come back to it */
-export async function consent(as: Caller, request: string, allow = true): Promise<URLSearchParams> {
+export async function giveConsent(as: Caller, request: string, allow = true): Promise<URLSearchParams> {
   const { redirect_to: to } = await must(as.post('/v1/oauth-grants', { json: { request, allow } }));
   return new URL(to).searchParams;
 }
@@ -86,17 +88,20 @@ export const exchangeForm = (
     ...more,
   }).filter((entry): entry is [string, string] => entry[1] !== undefined);
 
-export const exchange = (...sent: Parameters<typeof exchangeForm>): Promise<ApiResponse> =>
+export const exchangeCode = (...sent: Parameters<typeof exchangeForm>): Promise<ApiResponse> =>
   postForm('/oauth/token', exchangeForm(...sent));
 
-export const refresh = (client: string, token: string, more: Record<string, string> = {}): Promise<ApiResponse> =>
+export const refreshTokens = (client: string, token: string, more: Record<string, string> = {}): Promise<ApiResponse> =>
   postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token: token, ...more });
 
 /** A program that somebody let in: its tokens, and what it calls the API with. */
-export async function letIn(as: Caller, more: Parameters<typeof requestOf>[1] & { client?: string } = {}) {
-  const { client = await aClient(), ...asked } = more;
-  const code = (await consent(as, await askedOf(client, asked))).get('code') as string;
+export async function authorizeProgram(
+  as: Caller,
+  more: Parameters<typeof makeAuthorizationQuery>[1] & { client?: string } = {},
+) {
+  const { client = await registerClient(), ...asked } = more;
+  const code = (await giveConsent(as, await readConsentRequest(client, asked))).get('code') as string;
   const redirect = asked.redirect ?? REDIRECT;
-  const tokens = await must(exchange(client, code, { redirect_uri: redirect }));
+  const tokens = await must(exchangeCode(client, code, { redirect_uri: redirect }));
   return { client, code, tokens, program: createCaller(tokens.access_token) };
 }

@@ -7,16 +7,16 @@ import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 import {
-  aClient,
-  askedOf,
-  consent,
-  exchange,
+  authorizeProgram,
+  exchangeCode,
   exchangeForm,
-  letIn,
+  giveConsent,
   MCP,
   postForm,
   REDIRECT,
-  refresh,
+  readConsentRequest,
+  refreshTokens,
+  registerClient,
   VERIFIER,
 } from './support.ts';
 
@@ -33,14 +33,14 @@ beforeAll(async () => {
 
 afterEach(resetClock);
 
-const listed = async (as: Caller) => (await must(as.get('/v1/oauth-grants'))).records;
-const statusOf = async (program: Caller) => (await program.get('/v1/groups')).status;
-const codeFor = async (client: string, more = {}) =>
-  (await consent(owner, await askedOf(client, more))).get('code') as string;
+const listGrants = async (as: Caller) => (await must(as.get('/v1/oauth-grants'))).records;
+const readStatus = async (program: Caller) => (await program.get('/v1/groups')).status;
+const obtainCode = async (client: string, more = {}) =>
+  (await giveConsent(owner, await readConsentRequest(client, more))).get('code') as string;
 
 describe('an OAuth client with tokens', () => {
   it('may use the scopes of its consent, and no route without an action', async () => {
-    const { tokens, program, client } = await letIn(owner);
+    const { tokens, program, client } = await authorizeProgram(owner);
     expect(tokens).toEqual({
       access_token: expect.any(String),
       token_type: 'Bearer',
@@ -48,7 +48,7 @@ describe('an OAuth client with tokens', () => {
       refresh_token: expect.any(String),
       scope: '*:list *:get *:read *:data-read semantic:list dashboards:get',
     });
-    expect(await statusOf(program)).toBe(200);
+    expect(await readStatus(program)).toBe(200);
     expect((await program.post('/v1/groups', { json: { name: 'New' } })).status).toBe(403);
     for (const path of ['/v1/auth/me', '/v1/auth/sessions', '/v1/oauth-grants', '/v1/oauth-clients']) {
       expect([path, (await program.get(path)).status]).toEqual([path, 403]);
@@ -56,7 +56,7 @@ describe('an OAuth client with tokens', () => {
     expect((await program.post('/v1/auth/2fa/setup', { json: {} })).status).toBe(403);
     expect((await program.post('/v1/auth/logout')).status).toBe(403);
     expect((await program.post('/v1/oauth-grants', { json: { request: 'x', allow: true } })).status).toBe(403);
-    const [grant] = await listed(owner);
+    const [grant] = await listGrants(owner);
     expect(grant).toEqual({
       _id: expect.any(String),
       client: { id: client, name: 'A program', host: 'program.example.com' },
@@ -68,43 +68,43 @@ describe('an OAuth client with tokens', () => {
   });
 
   it('loses its tokens on the next request after they are revoked by its person', async () => {
-    const { tokens, program, client } = await letIn(owner);
-    expect(await statusOf(program)).toBe(200);
-    const grant = (await listed(owner)).find((each: { client: { id: string } }) => each.client.id === client);
+    const { tokens, program, client } = await authorizeProgram(owner);
+    expect(await readStatus(program)).toBe(200);
+    const grant = (await listGrants(owner)).find((each: { client: { id: string } }) => each.client.id === client);
     expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(204);
-    expect(await statusOf(program)).toBe(401);
-    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect(await readStatus(program)).toBe(401);
+    expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(404);
   });
 
   it('loses what its person loses: 403 outside of the group, 401 for good when deactivated', async () => {
     const person = await aUser(company, { can: ['groups:list'] });
-    const { program } = await letIn(person.as);
-    expect(await statusOf(program)).toBe(200);
+    const { program } = await authorizeProgram(person.as);
+    expect(await readStatus(program)).toBe(200);
     const bound = await selectRow<{ group_id: string }>(
       'select group_id from group_bindings where principal_id = ?',
       person.id,
     );
     const json = { group_ids: [bound?.group_id] };
     expect((await owner.delete(`/v1/users/${person.id}/groups`, { json })).status).toBe(200);
-    expect(await statusOf(program)).toBe(403);
+    expect(await readStatus(program)).toBe(403);
     expect((await owner.post(`/v1/users/${person.id}/deactivate`)).status).toBe(200);
-    expect(await statusOf(program)).toBe(401);
+    expect(await readStatus(program)).toBe(401);
     expect((await owner.post(`/v1/users/${person.id}/activate`)).status).toBe(200);
-    expect(await statusOf(program)).toBe(401);
+    expect(await readStatus(program)).toBe(401);
   });
 
   it('of the API is refused by /mcp, and one of /mcp by the API', async () => {
-    const ofApi = await letIn(owner);
-    const ofMcp = await letIn(owner, { resource: `${MCP}/` });
+    const ofApi = await authorizeProgram(owner);
+    const ofMcp = await authorizeProgram(owner, { resource: `${MCP}/` });
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     expect((await ofApi.program.post('/mcp', { json: ping })).status).toBe(401);
     expect((await ofMcp.program.post('/mcp', { json: ping })).status).toBe(200);
-    expect(await statusOf(ofMcp.program)).toBe(401);
+    expect(await readStatus(ofMcp.program)).toBe(401);
   });
 
   it('is named in the audit trail', async () => {
-    const { client, program } = await letIn(owner);
+    const { client, program } = await authorizeProgram(owner);
     await program.get('/v1/groups/ffffffffffffffffffffffff');
     const { records } = await must(owner.get('/v1/audit-events?per_page=20'));
     const record = records.find((each: { credential: string }) => each.credential?.endsWith(client));
@@ -114,8 +114,8 @@ describe('an OAuth client with tokens', () => {
 
   it('is reported to its user by mail the first time', async () => {
     const person = await aUser(company, { can: ['groups:list'] });
-    const { client } = await letIn(person.as, {});
-    await letIn(person.as, { client });
+    const { client } = await authorizeProgram(person.as, {});
+    await authorizeProgram(person.as, { client });
     const mails = listMailsTo(person.email);
     expect(mails).toHaveLength(1);
     expect(mails[0]?.text).toContain('A program');
@@ -130,11 +130,15 @@ describe('an authorization code', () => {
     ['another client', { client_id: 'that of another program' }],
     ['another resource', { resource: MCP }],
   ])('ends after an exchange with %s', async (_what, wrong) => {
-    const client = await aClient();
-    const code = await codeFor(client);
-    const failed = await exchange(client, code, 'client_id' in wrong ? { client_id: await aClient() } : wrong);
+    const client = await registerClient();
+    const code = await obtainCode(client);
+    const failed = await exchangeCode(
+      client,
+      code,
+      'client_id' in wrong ? { client_id: await registerClient() } : wrong,
+    );
     expect([failed.status, failed.body.error]).toEqual([400, 'resource' in wrong ? 'invalid_target' : 'invalid_grant']);
-    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+    expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
   });
 
   it.each([
@@ -143,58 +147,58 @@ describe('an authorization code', () => {
     ['client_id', 'invalid_request'],
     ['grant_type', 'invalid_request'],
   ])('ends after an exchange with two values of %s', async (name, error) => {
-    const client = await aClient();
-    const code = await codeFor(client);
+    const client = await registerClient();
+    const code = await obtainCode(client);
     const form = exchangeForm(client, code).filter(([each]) => each !== name);
     const failed = await postForm('/oauth/token', [...form, [name, `${MCP}/a`], [name, `${MCP}/b`]]);
     expect([failed.status, failed.body.error]).toEqual([400, error]);
-    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+    expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
   });
 
   it('is not used up by a request with two codes', async () => {
-    const client = await aClient();
-    const code = await codeFor(client);
+    const client = await registerClient();
+    const code = await obtainCode(client);
     const failed = await postForm('/oauth/token', [...exchangeForm(client, code), ['code', 'another']]);
     expect([failed.status, failed.body.error]).toEqual([400, 'invalid_request']);
-    expect((await exchange(client, code)).status).toBe(200);
+    expect((await exchangeCode(client, code)).status).toBe(200);
   });
 
   it('is exchanged without a redirect URI, as in OAuth 2.1', async () => {
-    const client = await aClient();
-    expect((await exchange(client, await codeFor(client), { redirect_uri: undefined })).status).toBe(200);
+    const client = await registerClient();
+    expect((await exchangeCode(client, await obtainCode(client), { redirect_uri: undefined })).status).toBe(200);
   });
 
   it('expires after sixty seconds', async () => {
-    const client = await aClient();
-    const code = await codeFor(client);
+    const client = await registerClient();
+    const code = await obtainCode(client);
     advanceClock(61_000);
-    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
+    expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
   });
 
   it('that is used twice ends the grant', async () => {
-    const { client, code, program, tokens } = await letIn(owner);
-    expect((await exchange(client, code)).body.error).toBe('invalid_grant');
-    expect(await statusOf(program)).toBe(401);
-    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    const { client, code, program, tokens } = await authorizeProgram(owner);
+    expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
+    expect(await readStatus(program)).toBe(401);
+    expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   it('that is used twice at the same time issues no tokens, and ends no earlier grant', async () => {
-    const { client, program: former } = await letIn(owner);
-    const code = await codeFor(client);
+    const { client, program: former } = await authorizeProgram(owner);
+    const code = await obtainCode(client);
     const { status, body } = await sendOvertaken(
       /set "begun_at"/,
-      async () => expect((await exchange(client, code)).status).toBe(400),
+      async () => expect((await exchangeCode(client, code)).status).toBe(400),
       (env) => postForm('/oauth/token', exchangeForm(client, code), {}, env),
     );
     expect([status, body.error]).toEqual([400, 'invalid_grant']);
     // What was in force before stays.
-    expect(await statusOf(former)).toBe(200);
+    expect(await readStatus(former)).toBe(200);
   });
 
   it('is not issued to a user who is deactivated meanwhile', async () => {
     const person = await aUser(company, { can: ['groups:list'] });
-    const client = await aClient();
-    const request = await askedOf(client);
+    const client = await registerClient();
+    const request = await readConsentRequest(client);
     const deactivate = () => must(owner.post(`/v1/users/${person.id}/deactivate`));
     const late = await sendOvertaken(/insert into "oauth_grants"/, deactivate, (env) =>
       person.as.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
@@ -206,7 +210,7 @@ describe('an authorization code', () => {
 describe('the company of an OAuth grant', () => {
   it('that is suspended during a refresh loses nothing of the grant', async () => {
     const other = await aCompany();
-    const { client, tokens } = await letIn(other.as);
+    const { client, tokens } = await authorizeProgram(other.as);
     const setStatus = (status: string) =>
       must(
         call('PATCH', `/admin/organizations/${other.id}`, {
@@ -226,17 +230,17 @@ describe('the company of an OAuth grant', () => {
         ),
     );
     expect(status).toBe(403);
-    expect((await exchange(client, 'x')).status).toBe(400);
+    expect((await exchangeCode(client, 'x')).status).toBe(400);
     await setStatus('active');
     // Long after a retry would be answered: the token is the newest still.
     advanceClock(11_000);
-    expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
+    expect((await refreshTokens(client, tokens.refresh_token)).status).toBe(200);
   });
 
   it('that is suspended keeps codes that are not exchanged yet', async () => {
     const other = await aCompany();
-    const client = await aClient();
-    const code = (await consent(other.as, await askedOf(client))).get('code') as string;
+    const client = await registerClient();
+    const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
     const setStatus = (status: string) =>
       must(
         createCaller(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, {
@@ -244,16 +248,16 @@ describe('the company of an OAuth grant', () => {
         }),
       );
     await setStatus('suspended');
-    const refused = await exchange(client, code);
+    const refused = await exchangeCode(client, code);
     expect([refused.status, refused.body.error]).toEqual([403, 'access_denied']);
     await setStatus('active');
-    expect((await exchange(client, code)).status).toBe(200);
+    expect((await exchangeCode(client, code)).status).toBe(200);
   });
 
   it('that is suspended during the exchange of a code gets no grant', async () => {
     const other = await aCompany();
-    const client = await aClient();
-    const code = (await consent(other.as, await askedOf(client))).get('code') as string;
+    const client = await registerClient();
+    const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
     const { status } = await sendOvertaken(
       /set "begun_at"/,
       () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
@@ -265,49 +269,49 @@ describe('the company of an OAuth grant', () => {
 
 describe('a second consent to the same client', () => {
   it('replaces the first once its code is exchanged', async () => {
-    const first = await letIn(owner);
-    const code = await codeFor(first.client, { scope: 'groups:list' });
-    expect(await statusOf(first.program)).toBe(200);
-    const second = await must(exchange(first.client, code));
-    expect(await statusOf(first.program)).toBe(401);
-    expect(await statusOf(createCaller(second.access_token))).toBe(200);
-    const own = (await listed(owner)).filter((each: { client: { id: string } }) => each.client.id === first.client);
+    const first = await authorizeProgram(owner);
+    const code = await obtainCode(first.client, { scope: 'groups:list' });
+    expect(await readStatus(first.program)).toBe(200);
+    const second = await must(exchangeCode(first.client, code));
+    expect(await readStatus(first.program)).toBe(401);
+    expect(await readStatus(createCaller(second.access_token))).toBe(200);
+    const own = (await listGrants(owner)).filter((each: { client: { id: string } }) => each.client.id === first.client);
     expect(own.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
   });
 
   it('ends no code of the same client that is not exchanged yet', async () => {
-    const client = await aClient();
-    const codes = [await codeFor(client), await codeFor(client)] as [string, string];
-    const first = await must(exchange(client, codes[0]));
-    const second = await must(exchange(client, codes[1]));
+    const client = await registerClient();
+    const codes = [await obtainCode(client), await obtainCode(client)] as [string, string];
+    const first = await must(exchangeCode(client, codes[0]));
+    const second = await must(exchangeCode(client, codes[1]));
     expect([
-      await statusOf(createCaller(first.access_token)),
-      await statusOf(createCaller(second.access_token)),
+      await readStatus(createCaller(first.access_token)),
+      await readStatus(createCaller(second.access_token)),
     ]).toEqual([401, 200]);
   });
 });
 
 describe('a refresh token', () => {
   it('is rotated, answered again for a moment, and ends the grant when it is used later', async () => {
-    const { client, tokens, program } = await letIn(owner);
-    const next = await must(refresh(client, tokens.refresh_token));
-    const again = await must(refresh(client, tokens.refresh_token));
+    const { client, tokens, program } = await authorizeProgram(owner);
+    const next = await must(refreshTokens(client, tokens.refresh_token));
+    const again = await must(refreshTokens(client, tokens.refresh_token));
     expect(again.refresh_token).toBe(next.refresh_token);
-    expect(await statusOf(createCaller(next.access_token))).toBe(200);
-    await must(refresh(client, next.refresh_token));
-    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect(await statusOf(program)).toBe(401);
-    expect(await statusOf(createCaller(next.access_token))).toBe(401);
+    expect(await readStatus(createCaller(next.access_token))).toBe(200);
+    await must(refreshTokens(client, next.refresh_token));
+    expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect(await readStatus(program)).toBe(401);
+    expect(await readStatus(createCaller(next.access_token))).toBe(401);
   });
 
   it('that is used twice at the same time gets the same response twice, but ends the grant if newer ones were issued', async () => {
-    const { client, tokens } = await letIn(owner);
+    const { client, tokens } = await authorizeProgram(owner);
     const meanwhile = (rival: () => Promise<unknown>, refresh_token: string) =>
       sendOvertaken(/set "refresh_digest"/, rival, (env) =>
         postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token }, {}, env),
       );
     const got: string[] = [];
-    const renew = async (token: string) => got.push((await must(refresh(client, token))).refresh_token);
+    const renew = async (token: string) => got.push((await must(refreshTokens(client, token))).refresh_token);
     const alike = await meanwhile(() => renew(tokens.refresh_token), tokens.refresh_token);
     expect([alike.status, alike.body.refresh_token]).toEqual([200, got[0]]);
     const copied = await meanwhile(async () => {
@@ -315,43 +319,43 @@ describe('a refresh token', () => {
       await renew(got[1] as string);
     }, got[0] as string);
     expect([copied.status, copied.body.error]).toEqual([400, 'invalid_grant']);
-    expect((await refresh(client, got[2] as string)).body.error).toBe('invalid_grant');
-    expect(await statusOf(createCaller(alike.body.access_token))).toBe(401);
+    expect((await refreshTokens(client, got[2] as string)).body.error).toBe('invalid_grant');
+    expect(await readStatus(createCaller(alike.body.access_token))).toBe(401);
   });
 
   it('is valid for thirty days, and each use renews that', async () => {
-    const { client, tokens } = await letIn(owner);
+    const { client, tokens } = await authorizeProgram(owner);
     advanceClock(29 * DAY);
-    const next = await must(refresh(client, tokens.refresh_token));
+    const next = await must(refreshTokens(client, tokens.refresh_token));
     advanceClock(58 * DAY);
-    const last = await must(refresh(client, next.refresh_token));
+    const last = await must(refreshTokens(client, next.refresh_token));
     advanceClock(88 * DAY + 1000);
-    expect((await refresh(client, last.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refreshTokens(client, last.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   it('is accepted from its own client only, and for no more than the consent', async () => {
-    const { client, tokens } = await letIn(owner, { scope: 'groups:* users:list' });
-    expect((await refresh(await aClient(), tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await refresh(client, tokens.refresh_token, { scope: 'users:*' })).body.error).toBe('invalid_scope');
-    expect((await refresh(client, tokens.refresh_token, { resource: MCP })).body.error).toBe('invalid_target');
-    const less = await must(refresh(client, tokens.refresh_token, { scope: 'users:list' }));
+    const { client, tokens } = await authorizeProgram(owner, { scope: 'groups:* users:list' });
+    expect((await refreshTokens(await registerClient(), tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refreshTokens(client, tokens.refresh_token, { scope: 'users:*' })).body.error).toBe('invalid_scope');
+    expect((await refreshTokens(client, tokens.refresh_token, { resource: MCP })).body.error).toBe('invalid_target');
+    const less = await must(refreshTokens(client, tokens.refresh_token, { scope: 'users:list' }));
     expect(less.scope).toBe('users:list');
-    expect(await statusOf(createCaller(less.access_token))).toBe(403);
+    expect(await readStatus(createCaller(less.access_token))).toBe(403);
     expect((await createCaller(less.access_token).get('/v1/users')).status).toBe(200);
     // The next one has all of it again.
-    const all = await must(refresh(client, less.refresh_token));
-    expect([all.scope, await statusOf(createCaller(all.access_token))]).toEqual(['groups:* users:list', 200]);
+    const all = await must(refreshTokens(client, less.refresh_token));
+    expect([all.scope, await readStatus(createCaller(all.access_token))]).toEqual(['groups:* users:list', 200]);
   });
 });
 
 describe('POST /oauth/revoke', () => {
   it('ends the grant of a token, for its own client alone', async () => {
-    const { client, tokens, program } = await letIn(owner);
-    const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await aClient() });
+    const { client, tokens, program } = await authorizeProgram(owner);
+    const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await registerClient() });
     expect(other.body.error).toBe('invalid_grant');
-    expect(await statusOf(program)).toBe(200);
+    expect(await readStatus(program)).toBe(200);
     expect((await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: client })).status).toBe(200);
-    expect(await statusOf(program)).toBe(401);
+    expect(await readStatus(program)).toBe(401);
     expect((await postForm('/oauth/revoke', { token: 'nothing', client_id: client })).status).toBe(200);
   });
 });
@@ -362,18 +366,18 @@ describe('a change of a password', () => {
   it('ends all OAuth grants of the user, also those whose code is not exchanged yet', async () => {
     const user = await aUser(company);
     const { as } = user;
-    const [{ client, tokens, program }, other] = [await letIn(as), await letIn(owner)];
-    const underWay = (await consent(as, await askedOf(client))).get('code') as string;
+    const [{ client, tokens, program }, other] = [await authorizeProgram(as), await authorizeProgram(owner)];
+    const underWay = (await giveConsent(as, await readConsentRequest(client))).get('code') as string;
     const change = (current_password: string) =>
       as.post('/v1/auth/password', { json: { current_password, new_password: NEXT } });
     expect((await change('not-the-password')).status).toBe(400);
-    expect(await statusOf(program)).not.toBe(401);
+    expect(await readStatus(program)).not.toBe(401);
     await must(change(PASSWORD));
-    expect(await statusOf(program)).toBe(401);
-    expect((await refresh(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await exchange(client, underWay)).body.error).toBe('invalid_grant');
-    expect(await statusOf(other.program)).toBe(200);
-    expect(await statusOf((await letIn(as)).program)).not.toBe(401);
+    expect(await readStatus(program)).toBe(401);
+    expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await exchangeCode(client, underWay)).body.error).toBe('invalid_grant');
+    expect(await readStatus(other.program)).toBe(200);
+    expect(await readStatus((await authorizeProgram(as)).program)).not.toBe(401);
   });
 
   it('that fails because another came first ends no grant that began since', async () => {
@@ -384,26 +388,26 @@ describe('a change of a password', () => {
       /^update "users" set "password_hash"/,
       async () => {
         await must(as.post('/v1/auth/password', { json }));
-        since = (await letIn(as)).program;
+        since = (await authorizeProgram(as)).program;
       },
       (env) => as.post('/v1/auth/password', { json: { ...json, new_password: `${NEXT}-2` }, env }),
     );
     expect(late.status).toBe(400);
-    expect(await statusOf(since as Caller)).not.toBe(401);
+    expect(await readStatus(since as Caller)).not.toBe(401);
   });
 
   it('by a mailed link ends all OAuth grants of the user, too', async () => {
     const user = await aUser(company);
-    const { program } = await letIn(user.as);
+    const { program } = await authorizeProgram(user.as);
     const json = { email: user.email, company_slug: company.slug };
     await must(call('POST', '/v1/users/reset-password/request', { json }));
     const token = readLink(readNewestMail(user.email)).searchParams.get('token');
     const confirm = (given: string | null) =>
       call('POST', '/v1/users/reset-password/confirm', { json: { token: given, password: NEXT } });
     expect((await confirm('another')).status).toBe(400);
-    expect(await statusOf(program)).not.toBe(401);
+    expect(await readStatus(program)).not.toBe(401);
     await must(confirm(token));
-    expect(await statusOf(program)).toBe(401);
+    expect(await readStatus(program)).toBe(401);
   });
 });
 
@@ -420,7 +424,7 @@ describe('the OAuth grant type client_credentials', () => {
     );
     expect([scope, refresh_token]).toEqual(['groups:list', undefined]);
     const program = createCaller(access_token);
-    expect(await statusOf(program)).toBe(200);
+    expect(await readStatus(program)).toBe(200);
     expect((await program.get('/v1/users')).status).toBe(403);
     const refused = await program.get('/v1/auth/me');
     expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('service token')]);
@@ -433,7 +437,7 @@ describe('the OAuth grant type client_credentials', () => {
     const form = { grant_type: 'client_credentials', resource: MCP, scope: 'groups:list' };
     const { access_token } = await must(postForm('/oauth/token', form, { authorization: `Basic ${keyOf()}` }));
     const program = createCaller(access_token);
-    expect(await statusOf(program)).toBe(401);
+    expect(await readStatus(program)).toBe(401);
     const headers = { accept: 'application/json, text/event-stream' };
     const ask = (method: string, params = {}) =>
       program.post('/mcp', { headers, json: { jsonrpc: '2.0', id: 1, method, params } });
@@ -493,9 +497,9 @@ describe('POST /oauth/token', () => {
 });
 
 it('a refresh does not bring back a client that is forgotten', async () => {
-  const { client, tokens } = await letIn(owner);
+  const { client, tokens } = await authorizeProgram(owner);
   await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
-  await must(refresh(client, tokens.refresh_token));
+  await must(refreshTokens(client, tokens.refresh_token));
   const kept = await selectRow<{ expires_at: number }>(
     'select expires_at from oauth_public_clients where client_id = ?',
     client,
@@ -504,10 +508,10 @@ it('a refresh does not bring back a client that is forgotten', async () => {
 });
 
 it('the cron trigger deletes expired grants and unused clients, but none in use', async () => {
-  const { client, tokens } = await letIn(owner);
+  const { client, tokens } = await authorizeProgram(owner);
   const isKept = () => countRows('oauth_public_clients where client_id = ?', client);
   advanceClock(29 * DAY);
-  await must(refresh(client, tokens.refresh_token));
+  await must(refreshTokens(client, tokens.refresh_token));
   advanceClock(40 * DAY);
   await runScheduled();
   expect([await isKept(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([1, 1]);

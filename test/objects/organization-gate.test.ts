@@ -7,7 +7,7 @@ import {
 } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Admission, OrganizationGate } from '../../src/objects/organization-gate.ts';
-import { send, signedWire } from '../signature/support.ts';
+import { sendWire, signRequest } from '../signature/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
@@ -84,16 +84,16 @@ const endOfHour = (time: number) => (Math.floor(time / HOUR_MS) + 1) * HOUR_MS;
 
 describe('a signed request', () => {
   it('is accepted once', async () => {
-    const wire = await signedWire(company.apiKey);
-    expect((await send(wire)).status).toBe(200);
-    const { status, body } = await send(wire);
+    const wire = await signRequest(company.apiKey);
+    expect((await sendWire(wire)).status).toBe(200);
+    const { status, body } = await sendWire(wire);
     expect(status).toBe(401);
     expect(body).toMatchObject({ error: 'Unauthorized', details: { reason: 'nonce_reused', field: 'x-nonce' } });
   });
 
   it('is accepted once when a hundred copies arrive together', async () => {
-    const wire = await signedWire(company.apiKey);
-    const answers = await Promise.all(Array.from({ length: 100 }, () => send(wire)));
+    const wire = await signRequest(company.apiKey);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => sendWire(wire)));
     const reasons = answers.map(({ status, body }) => (status === 200 ? 'accepted' : body.details.reason));
     expect(reasons.filter((reason) => reason === 'accepted')).toHaveLength(1);
     expect(reasons.filter((reason) => reason === 'nonce_reused')).toHaveLength(99);
@@ -103,11 +103,11 @@ describe('a signed request', () => {
     ['is evicted', () => evictDurableObject(env.ORGANIZATION_GATE.getByName(company.id))],
     ['is restarted', () => abortAllDurableObjects()],
   ])('is remembered when the organization’s Durable Object %s', async (_what, interrupt) => {
-    const wire = await signedWire(company.apiKey);
-    expect((await send(wire)).status).toBe(200);
+    const wire = await signRequest(company.apiKey);
+    expect((await sendWire(wire)).status).toBe(200);
     await interrupt();
-    expect((await send(wire)).body.details.reason).toBe('nonce_reused');
-    expect((await send(await signedWire(company.apiKey))).status).toBe(200);
+    expect((await sendWire(wire)).body.details.reason).toBe('nonce_reused');
+    expect((await sendWire(await signRequest(company.apiKey))).status).toBe(200);
   });
 
   it('may have a nonce that another key has used', async () => {
@@ -119,10 +119,10 @@ describe('a signed request', () => {
   });
 
   it('may be sent again when a rate limit refused it', async () => {
-    const wire = await signedWire(company.apiKey);
-    expect((await send(wire, { RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' })).status).toBe(429);
-    expect((await send(wire)).status).toBe(200);
-    expect((await send(wire)).status).toBe(401);
+    const wire = await signRequest(company.apiKey);
+    expect((await sendWire(wire, { RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' })).status).toBe(429);
+    expect((await sendWire(wire)).status).toBe(200);
+    expect((await sendWire(wire)).status).toBe(401);
   });
 });
 
@@ -283,10 +283,10 @@ describe('a call of the organization’s Durable Object whose answer is lost', (
     ['the first one did nothing', false],
   ])('is made once more when %s', async (_what, worked) => {
     const { variables, calls } = breaking({ retryable: true }, worked);
-    const wire = await signedWire(company.apiKey);
-    expect((await send(wire, variables)).status).toBe(200);
+    const wire = await signRequest(company.apiKey);
+    expect((await sendWire(wire, variables)).status).toBe(200);
     expect(calls()).toBe(2);
-    expect((await send(wire)).body.details.reason).toBe('nonce_reused');
+    expect((await sendWire(wire)).body.details.reason).toBe('nonce_reused');
   });
 
   it.each([
@@ -294,7 +294,7 @@ describe('a call of the organization’s Durable Object whose answer is lost', (
     ['an error that comes again', {}],
   ])('is not made again for %s', async (_what, error) => {
     const { variables, calls } = breaking(error, false);
-    expect((await send(await signedWire(company.apiKey), variables)).status).toBe(503);
+    expect((await sendWire(await signRequest(company.apiKey), variables)).status).toBe(503);
     expect(calls()).toBe(1);
   });
 });

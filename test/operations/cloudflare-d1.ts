@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Refused } from './cloudflare.ts';
+import { RefusedError } from './cloudflare.ts';
 
 const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -22,16 +22,17 @@ export class TimeTravel {
   /** @param moment ISO 8601; null for now */
   bookmarkAt(moment: string | null): string {
     const until = moment === null ? Date.now() : Date.parse(moment);
-    if (!(until > Date.now() - REMEMBERED_MS)) throw new Refused(400, 7500, 'timestamp is outside of the retention');
+    if (!(until > Date.now() - REMEMBERED_MS))
+      throw new RefusedError(400, 7500, 'timestamp is outside of the retention');
     const found = this.#moments.findLast(({ at }) => at <= until);
-    if (!found) throw new Refused(400, 7500, 'no bookmark was found for that timestamp');
+    if (!found) throw new RefusedError(400, 7500, 'no bookmark was found for that timestamp');
     return found.bookmark;
   }
 
   /** How the database was at a bookmark. */
   at(bookmark: string): DatabaseSync {
     const found = this.#moments.find((one) => one.bookmark === bookmark);
-    if (!found) throw new Refused(400, 7500, 'invalid bookmark');
+    if (!found) throw new RefusedError(400, 7500, 'invalid bookmark');
     const folder = mkdtempSync(join(tmpdir(), 'd1-'));
     writeFileSync(join(folder, 'copy'), found.file);
     const restored = new DatabaseSync(join(folder, 'copy'));

@@ -1,5 +1,5 @@
 import type { LocalCloudflare, Route } from './cloudflare.ts';
-import { NotFound, Refused } from './cloudflare.ts';
+import { NotFound, RefusedError } from './cloudflare.ts';
 
 /** What is uploaded with a Worker, as far as it is looked at. */
 export interface Metadata {
@@ -25,7 +25,7 @@ export interface UploadedWorker {
 const ASSETS_TOKEN = ['{}', '{"exp":9999999999}', 'signature'].map((part) => btoa(part)).join('.');
 
 /** Routes about Workers: upload, secrets, schedules, address. */
-export function workerRoutes(account: LocalCloudflare): [RegExp, Route][] {
+export function listWorkerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   const { workers, databases, queues, buckets } = account;
   const workerOf = (name: string) => {
     const found = workers.get(name);
@@ -47,7 +47,7 @@ export function workerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   }
 
   async function upload(name: string, form: FormData) {
-    const metadata: Metadata = JSON.parse(await textOf(form.get('metadata')));
+    const metadata: Metadata = JSON.parse(await readText(form.get('metadata')));
     checkBindings(metadata.bindings);
     const known = workers.get(name);
     const given = metadata.bindings.flatMap(({ type, name: secret, text }): [string, string][] =>
@@ -80,7 +80,11 @@ export function workerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   const changeable = (name: string) => {
     const found = workerOf(name);
     if (found.rolledBackTo === undefined) return found;
-    throw new Refused(400, 10215, 'Secret edit failed. The latest version of your Worker is not currently deployed.');
+    throw new RefusedError(
+      400,
+      10215,
+      'Secret edit failed. The latest version of your Worker is not currently deployed.',
+    );
   };
 
   return [
@@ -148,4 +152,4 @@ export function workerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   ];
 }
 
-const textOf = async (part: unknown): Promise<string> => (part instanceof Blob ? part.text() : String(part));
+const readText = async (part: unknown): Promise<string> => (part instanceof Blob ? part.text() : String(part));

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
 import { cutsTrigger, TimeTravel } from './cloudflare-d1.ts';
-import { type UploadedWorker, workerRoutes } from './cloudflare-workers.ts';
+import { listWorkerRoutes, type UploadedWorker } from './cloudflare-workers.ts';
 
 /** A Cloudflare account on this machine, as far as `wrangler` and the operator's commands use its API. */
 export interface LocalCloudflare {
@@ -45,7 +45,7 @@ const ACCOUNT = '0123456789abcdef0123456789abcdef';
 const TOKEN = 'token-of-the-tests';
 
 /** Answered with a status and Cloudflare's code. */
-export class Refused extends Error {
+export class RefusedError extends Error {
   readonly status: number;
   readonly code: number;
   constructor(status: number, code: number, message: string) {
@@ -54,7 +54,7 @@ export class Refused extends Error {
     this.code = code;
   }
 }
-export class NotFound extends Refused {
+export class NotFound extends RefusedError {
   constructor(code: number, message: string) {
     super(404, code, message);
   }
@@ -99,12 +99,12 @@ export async function startCloudflare(): Promise<LocalCloudflare> {
         server.close(() => resolve());
       }),
   };
-  const routes = routesOf(state);
-  server.on('request', (request, response) => void handle(state, routes, request, response));
+  const routes = listRoutes(state);
+  server.on('request', (request, response) => void handleRequest(state, routes, request, response));
   return state;
 }
 
-async function handle(
+async function handleRequest(
   state: LocalCloudflare,
   routes: [RegExp, Route][],
   request: IncomingMessage,
@@ -143,7 +143,7 @@ async function handle(
       const { result: records = result, result_info } = Object(result);
       return answer(200, { success: true, errors: [], messages: [], result: records ?? null, result_info });
     } catch (error) {
-      if (error instanceof Refused) return refuse(error.status, error.code, error.message);
+      if (error instanceof RefusedError) return refuse(error.status, error.code, error.message);
       return refuse(400, 7500, (error as Error).message);
     }
   }
@@ -151,17 +151,17 @@ async function handle(
   refuse(404, 7003, `Could not route to ${name}`);
 }
 
-const page = <T>(records: T[], url: URL): T[] => {
+const makePage = <T>(records: T[], url: URL): T[] => {
   const size = Number(url.searchParams.get('per_page') ?? 20);
   const from = (Number(url.searchParams.get('page') ?? 1) - 1) * size;
   return records.slice(from, from + size);
 };
 
-function routesOf(state: LocalCloudflare): [RegExp, Route][] {
+function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
   const { databases, queues } = state;
   const bucketsOf = () => {
     if (state.hasR2) return state.buckets;
-    throw new Refused(403, 10042, 'Please enable R2 through the Cloudflare Dashboard.');
+    throw new RefusedError(403, 10042, 'Please enable R2 through the Cloudflare Dashboard.');
   };
   /** One of the same name may be in each jurisdiction. */
   const bucketIn = (name: string, body: Body) => {
@@ -192,7 +192,7 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
     [
       /^GET \/d1\/database$/,
       (_, __, url) =>
-        page(
+        makePage(
           [...databases].filter(([name]) => name.includes(url.searchParams.get('name') ?? '')),
           url,
         ).map(([name, { uuid, place }]) => ({ name, uuid, jurisdiction: place.jurisdiction ?? null })),
@@ -254,7 +254,7 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
     ],
     [
       /^GET \/r2\/buckets$/,
-      (_, __, url) => ({ buckets: page([...bucketsOf().keys()], url).map((name) => ({ name })) }),
+      (_, __, url) => ({ buckets: makePage([...bucketsOf().keys()], url).map((name) => ({ name })) }),
     ],
     [
       /^GET \/r2\/buckets\/([^/]+)$/,
@@ -309,7 +309,7 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
       /^GET \/queues$/,
       (_, __, url) => {
         const names = url.searchParams.getAll('name');
-        return page([...queues].filter(([name]) => names.length === 0 || names.includes(name)).map(queueView), url);
+        return makePage([...queues].filter(([name]) => names.length === 0 || names.includes(name)).map(queueView), url);
       },
     ],
     [
@@ -332,7 +332,7 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
         if (!queue) throw new NotFound(11000, 'Queue not found');
         const given = body.json() as { script_name: string };
         const isAnother = queue.consumers.some(({ script }) => script !== given.script_name);
-        if (isAnother) throw new Refused(400, 11004, 'Queue consumer already exists for this queue');
+        if (isAnother) throw new RefusedError(400, 11004, 'Queue consumer already exists for this queue');
         const consumer = { consumer_id: crypto.randomUUID(), type: 'worker', script: given.script_name, ...given };
         queue.consumers = [consumer];
         return consumer;
@@ -347,6 +347,6 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
         return null;
       },
     ],
-    ...workerRoutes(state),
+    ...listWorkerRoutes(state),
   ];
 }

@@ -7,22 +7,26 @@ import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { PROJECT } from '../../operations/environments.ts';
 
 /** How a command ended, and what it wrote: where it failed, of what went wrong. */
-export interface Ended {
+export interface CommandResult {
   code: number;
   output: string;
 }
 
-const scriptOf = (name: string): string => join(PROJECT, 'operations', `${name}.ts`);
+const getScript = (name: string): string => join(PROJECT, 'operations', `${name}.ts`);
 
 /** The environment of a command: none of the variables that this process happens to have. */
-const environmentWith = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
+const makeEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   return { PATH, HOME, NODE_COMPILE_CACHE, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env };
 };
 
 /** Runs an operator's command as `npm run` does, in a process of its own. */
-export const runCommand = (name: string, options: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
-  promisify(execFile)(process.execPath, [scriptOf(name), ...options], { env: environmentWith(env) }).then(
+export const runCommand = (
+  name: string,
+  options: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<CommandResult> =>
+  promisify(execFile)(process.execPath, [getScript(name), ...options], { env: makeEnvironment(env) }).then(
     ({ stdout }) => ({ code: 0, output: stdout }),
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
   );
@@ -37,19 +41,19 @@ export async function callCommand(
   name: string,
   options: readonly string[],
   env: NodeJS.ProcessEnv = {},
-): Promise<Ended> {
+): Promise<CommandResult> {
   const { argv, env: own, exitCode } = process;
   const lines = { log: [] as string[], error: [] as string[] };
   const spies = (['log', 'error'] as const).map((kind) =>
     vi.spyOn(console, kind).mockImplementation((line: string) => void lines[kind].push(`${line}\n`)),
   );
-  process.argv = [process.execPath, scriptOf(name), ...options];
-  process.env = environmentWith(env);
+  process.argv = [process.execPath, getScript(name), ...options];
+  process.env = makeEnvironment(env);
   process.exitCode = 0;
   calls += 1;
   try {
     // By another address each time, so that its module runs anew; what it imports stays.
-    await import(/* @vite-ignore */ `${scriptOf(name)}?call=${calls}`);
+    await import(/* @vite-ignore */ `${getScript(name)}?call=${calls}`);
     const code = Number(process.exitCode);
     return { code, output: lines[code === 0 ? 'log' : 'error'].join('') };
   } finally {
@@ -59,7 +63,7 @@ export async function callCommand(
 }
 
 /** Neon's management API for those who only look: no PostgreSQL is behind it. The person's key is `person`. */
-export const aNeonAccount = (
+export const startNeonAccount = (
   stateDir: string,
   options: { organizationKey?: string; plan?: NeonPlan } = {},
 ): Promise<LocalNeon> =>

@@ -10,7 +10,7 @@ import { waitForHealth } from '../../operations/deployment/health.ts';
 import { makeMissingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, PROJECT, readEnvironment } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
-import { aNeonAccount, callCommand, runCommand } from './command.ts';
+import { callCommand, runCommand, startNeonAccount } from './command.ts';
 import { WITHOUT_ADDRESSES } from './observability.ts';
 
 const VERSION = '0.1.0+tests';
@@ -37,7 +37,7 @@ beforeAll(async () => {
     plan: 'free',
     sending: [{ name: 'console.test', enabled: true }],
   });
-  neon = await aNeonAccount(join(folder, 'neon'), { organizationKey: 'neon' });
+  neon = await startNeonAccount(join(folder, 'neon'), { organizationKey: 'neon' });
   const vars = {
     CONSOLE_URL: 'https://console.test',
     MAIL_FROM: 'Data Console <no-reply@console.test>',
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 /** Deploys to the stand-in. @returns what was reported */
-async function run(env: NodeJS.ProcessEnv = {}): Promise<string> {
+async function runDeployment(env: NodeJS.ProcessEnv = {}): Promise<string> {
   const lines: string[] = [];
   await deploy(
     {
@@ -72,18 +72,18 @@ async function run(env: NodeJS.ProcessEnv = {}): Promise<string> {
   return lines.join('\n');
 }
 
-const worker = () => cloudflare.workers.get('data-console-staging-api');
-const background = () => cloudflare.workers.get('data-console-staging-background');
+const getWorker = () => cloudflare.workers.get('data-console-staging-api');
+const getBackground = () => cloudflare.workers.get('data-console-staging-background');
 
 // wrangler takes ten seconds and more for each of its parts.
 describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
   it('reports a missing key before it creates anything', async () => {
-    await expect(run()).rejects.toThrow('Set NEON_API_KEY in the environment of this command');
+    await expect(runDeployment()).rejects.toThrow('Set NEON_API_KEY in the environment of this command');
     expect(cloudflare.databases.size + cloudflare.queues.size + cloudflare.buckets.size).toBe(0);
   });
 
   it('turns an empty account into the running system', async () => {
-    const report = await run({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
+    const report = await runDeployment({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
     expect(cloudflare.unknown).toEqual([]);
     expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control']);
     expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto']);
@@ -104,7 +104,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
     expect(tablesOf('control')).toEqual(expect.arrayContaining(['companies', 'users', 'api_keys']));
 
     // wrangler itself has uploaded the Worker, with its bindings, its secrets, its schedule and its consumers.
-    const { metadata, secrets, schedules, migrationTag } = worker() ?? {};
+    const { metadata, secrets, schedules, migrationTag } = getWorker() ?? {};
     const bound = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
     expect(bound('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
     expect(bound('d1')).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
     expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
     expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
     expect([schedules, migrationTag]).toEqual([[], 'v4']);
-    const { metadata: ofBackground, secrets: itsSecrets, schedules: itsSchedules } = background() ?? {};
+    const { metadata: ofBackground, secrets: itsSecrets, schedules: itsSchedules } = getBackground() ?? {};
     const boundToIt = (type: string) => ofBackground?.bindings.filter((binding) => binding.type === type) ?? [];
     for (const type of ['queue', 'd1', 'r2_bucket', 'send_email']) expect(boundToIt(type)).toEqual(bound(type));
     expect(boundToIt('durable_object_namespace')).toEqual(
@@ -175,11 +175,11 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       for (const queue of cloudflare.queues.values()) {
         queue.consumers = queue.consumers.map((consumer) => ({ ...consumer, script, script_name: script }));
       }
-      Object.assign(worker() ?? {}, { schedules: [{ cron: '* * * * *' }] });
-      secretsBefore = new Map(worker()?.secrets);
+      Object.assign(getWorker() ?? {}, { schedules: [{ cron: '* * * * *' }] });
+      secretsBefore = new Map(getWorker()?.secrets);
       madeBefore = made();
       const from = cloudflare.seen.length;
-      report = await run({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
+      report = await runDeployment({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
       seen = cloudflare.seen.slice(from);
     }, 240_000);
 
@@ -188,7 +188,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       for (const { consumers } of cloudflare.queues.values()) {
         expect(consumers).toEqual([expect.objectContaining({ script: 'data-console-staging-background' })]);
       }
-      expect(worker()?.schedules).toEqual([]);
+      expect(getWorker()?.schedules).toEqual([]);
       // Before that Worker loses its handler: a message that it cannot handle would die within seconds.
       const released = seen.findLastIndex((request) => /^DELETE \/queues\/.*\/consumers\//.test(request));
       const uploaded = seen.findIndex((request) =>
@@ -201,7 +201,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
     it('creates nothing again and overwrites no secret', () => {
       expect(cloudflare.unknown).toEqual([]);
       expect(made()).toEqual(madeBefore);
-      expect([worker()?.secrets, worker()?.uploads, background()?.uploads]).toEqual([secretsBefore, 2, 2]);
+      expect([getWorker()?.secrets, getWorker()?.uploads, getBackground()?.uploads]).toEqual([secretsBefore, 2, 2]);
       expect(report.match(/none were missing/g)).toHaveLength(1);
       expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
     });
@@ -223,12 +223,12 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       CLOUDFLARE_API_TOKEN: cloudflare.token,
       CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
     };
-    const before = [...(worker()?.secrets.keys() ?? [])];
+    const before = [...(getWorker()?.secrets.keys() ?? [])];
     const from = cloudflare.seen.length;
     // A second later, the version is another one.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect((await callCommand('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
-    const [added, ...others] = [...(worker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
+    const [added, ...others] = [...(getWorker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
     expect([added, others]).toEqual([expect.stringMatching(/^EMBED_SECRETS_\d{10}$/), []]);
     // The new version was first set for decryption only, then for use, and then the old one was removed.
     const path = '/workers/scripts/data-console-staging-api/secrets';

@@ -24,7 +24,7 @@ const env = () => ({
   CLOUDFLARE_API_TOKEN: cloudflare.token,
   CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
 });
-const command = (name: string, ...options: string[]) => callCommand(name, options, env());
+const runDeployedCommand = (name: string, ...options: string[]) => callCommand(name, options, env());
 
 describe('npm run restore', { timeout: 120_000 }, () => {
   const NAME = 'data-console-staging-control';
@@ -50,7 +50,7 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     expect(await rows()).toEqual([{ n: 1 }]);
 
     const [, back = ''] = /npm run restore -- (.*)$/m.exec(restored.output) ?? [];
-    expect((await command('restore', ...back.split(' '))).code).toBe(0);
+    expect((await runDeployedCommand('restore', ...back.split(' '))).code).toBe(0);
     expect(await rows()).toEqual([{ n: 2 }]);
     expect(cloudflare.unknown).toEqual([]);
   });
@@ -65,7 +65,10 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     [['--env', 'production', '--to', new Date().toISOString()], 'There is no database data-console-control yet'],
   ])('reports what is wrong with %j, and restores nothing', async (options, message) => {
     const before = await rows();
-    expect(await command('restore', ...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await runDeployedCommand('restore', ...options)).toEqual({
+      code: 1,
+      output: expect.stringContaining(message),
+    });
     expect(await rows()).toEqual(before);
   });
 });
@@ -83,7 +86,7 @@ describe('npm run dead-letters', () => {
 
   it('retries a file that it could not read at once', async () => {
     cloudflare.away.add(`GET ${PATH}`);
-    const listed = await command('dead-letters', 'list', '--env', 'staging');
+    const listed = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
     expect(listed).toEqual({
       code: 0,
       output: expect.stringContaining('a  2026-01-01T00:00:00.000Z  jobs  5 attempts'),
@@ -93,7 +96,7 @@ describe('npm run dead-letters', () => {
 
   it('says what to check when the token may not read files', async () => {
     cloudflare.refused.push(`GET ${PATH}`);
-    const listed = await command('dead-letters', 'list', '--env', 'staging');
+    const listed = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
     expect(listed).toEqual({
       code: 1,
       output: expect.stringMatching(
@@ -112,7 +115,7 @@ it('npm run rotate-keys changes nothing after a rollback, and says which commit 
     ['embed', '--settle', '0', '--copy-secrets-to', safe],
     ['remove', 'embed', '1', '--force'],
   ]) {
-    const { code, output } = await command('rotate-keys', ...options, '--env', 'staging');
+    const { code, output } = await runDeployedCommand('rotate-keys', ...options, '--env', 'staging');
     expect(code).toBe(1);
     expect(output).toContain('The version that runs (0.1.0+d7363db) is not the one that was uploaded last');
     expect(output).toContain('git checkout d7363db && npm ci && npm run deploy -- --env staging');

@@ -27,26 +27,26 @@ beforeAll(async () => {
   ]) {
     await account.query(database, statement, []);
   }
-  await insert(1, 12_000);
+  await insertRecords(1, 12_000);
 });
 afterAll(() => cloudflare.close());
 
-const insert = (from: number, to: number) =>
+const insertRecords = (from: number, to: number) =>
   account.query(
     database,
     `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
      INSERT INTO audit_events SELECT printf('%06d', i), 'a', i FROM n`,
     [],
   );
-const files = () => account.files(BUCKET, HOME);
-const move = () => moveFormerRecords(account, files(), NAME);
+const openFiles = () => account.files(BUCKET, HOME);
+const moveRecords = () => moveFormerRecords(account, openFiles(), NAME);
 
 /** What the Worker's scheduled run does with what it has brought into the logs. */
-const takeUp = () => {
+const takeUpRecords = () => {
   for (const key of [...cloudflare.objects.keys()]) if (key.includes('/archive/')) cloudflare.objects.delete(key);
 };
-const idsOf = async (prefix: string): Promise<string[]> =>
-  (await Promise.all((await files().list(prefix)).map((key) => files().get(key)))).flatMap((text) =>
+const listIds = async (prefix: string): Promise<string[]> =>
+  (await Promise.all((await openFiles().list(prefix)).map((key) => openFiles().get(key)))).flatMap((text) =>
     (text ?? '')
       .trimEnd()
       .split('\n')
@@ -56,28 +56,28 @@ const idsOf = async (prefix: string): Promise<string[]> =>
 it('the move of records of the former database resumes after a failure of the object store', async () => {
   let puts = 0;
   const failing = {
-    ...files(),
+    ...openFiles(),
     put: async (key: string, text: string) => {
       puts += 1;
       if (puts === 2) throw new Error('away');
-      await files().put(key, text);
+      await openFiles().put(key, text);
     },
   };
   await expect(moveFormerRecords(account, failing, NAME)).rejects.toThrow('away');
-  expect(await idsOf('archive/audit-events/')).toHaveLength(5000);
-  const report = await move();
+  expect(await listIds('archive/audit-events/')).toHaveLength(5000);
+  const report = await moveRecords();
   expect(report).toMatch(/^7004 rows were moved; 5 files wait for the scheduled run.* run this again/);
-  const ids = await idsOf('archive/audit-events/');
+  const ids = await listIds('archive/audit-events/');
   expect([ids.length, new Set(ids).size, ids.includes('012000')]).toEqual([12_000, 12_000, true]);
-  expect(await files().get('archive/share-events/former/000000000001.ndjson')).toBe(
+  expect(await openFiles().get('archive/share-events/former/000000000001.ndjson')).toBe(
     '{"id":"s","company_id":"a","occurred_at":1,"details":"{\\"reason\\":\\"x\\"}"}\n',
   );
-  expect(await files().list('dead-letters')).toEqual([
+  expect(await openFiles().list('dead-letters')).toEqual([
     'dead-letters-wanted/data-console-jobs/11-wanted.json',
     'dead-letters/data-console-jobs/10-dead.json',
     'dead-letters/data-console-jobs/11-wanted.json',
   ]);
-  expect(JSON.parse((await files().get('dead-letters/data-console-jobs/10-dead.json')) ?? '')).toEqual({
+  expect(JSON.parse((await openFiles().get('dead-letters/data-console-jobs/10-dead.json')) ?? '')).toEqual({
     id: 'dead',
     queue: 'data-console-jobs',
     body: { x: 1 },
@@ -88,19 +88,19 @@ it('the move of records of the former database resumes after a failure of the ob
 });
 
 it('the move of records of the former database can be repeated, and reports when the database may be deleted', async () => {
-  takeUp();
+  takeUpRecords();
   cloudflare.objects.delete(`${BUCKET}/dead-letters/data-console-jobs/10-dead.json`);
-  await insert(12_001, 12_010);
-  expect(await move()).toContain('10 rows were moved; 1 files wait');
-  expect(await idsOf('archive/audit-events/')).toHaveLength(10);
+  await insertRecords(12_001, 12_010);
+  expect(await moveRecords()).toContain('10 rows were moved; 1 files wait');
+  expect(await listIds('archive/audit-events/')).toHaveLength(10);
   // What was sent again meanwhile does not come back.
-  expect(await files().list('dead-letters/')).toEqual(['dead-letters/data-console-jobs/11-wanted.json']);
-  takeUp();
+  expect(await openFiles().list('dead-letters/')).toEqual(['dead-letters/data-console-jobs/11-wanted.json']);
+  takeUpRecords();
   await account.query(database, 'UPDATE share_views SET view_count = 4', []);
-  expect(await move()).toContain('0 rows were moved; 1 files wait');
-  expect(await files().get('archive/share-views/former/one.ndjson')).toContain('"view_count":4');
-  takeUp();
-  expect(await move()).toBe(
+  expect(await moveRecords()).toContain('0 rows were moved; 1 files wait');
+  expect(await openFiles().get('archive/share-views/former/one.ndjson')).toContain('"view_count":4');
+  takeUpRecords();
+  expect(await moveRecords()).toBe(
     `0 rows were moved, and all are in their logs: ${NAME} is not used any more, and may be deleted by hand`,
   );
   expect(cloudflare.databases.has(NAME)).toBe(true);
@@ -108,10 +108,10 @@ it('the move of records of the former database can be repeated, and reports when
 
 it('the move of records of the former database includes rows that were numbered anew in an emptied table', async () => {
   await account.query(database, 'DELETE FROM audit_events', []);
-  await insert(20_001, 20_003);
-  expect(await move()).toContain('3 rows were moved');
+  await insertRecords(20_001, 20_003);
+  expect(await moveRecords()).toContain('3 rows were moved');
 });
 
 it('the move of records of the former database does nothing when there is no such database', async () => {
-  expect(await moveFormerRecords(account, files(), 'data-console-other')).toBe('there is no such database');
+  expect(await moveFormerRecords(account, openFiles(), 'data-console-other')).toBe('there is no such database');
 });

@@ -14,7 +14,7 @@ export interface LocalState {
 }
 
 /** Makes one; commands that run in this process find it. */
-export async function aLocalState(): Promise<LocalState> {
+export async function createLocalState(): Promise<LocalState> {
   const folder = await mkdtemp(join(tmpdir(), 'operations-'));
   process.env.LOCAL_STATE_DIR = folder;
   await mkdir(join(folder, 'worker', 'storage'), { recursive: true });

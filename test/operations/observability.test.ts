@@ -7,7 +7,7 @@ import { WITHOUT_ADDRESSES } from './observability.ts';
 const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
 
 /** Every configuration that something is deployed of, by name. */
-async function configurations(): Promise<[string, WranglerConfig][]> {
+async function listConfigurations(): Promise<[string, WranglerConfig][]> {
   const location = { hint: null, jurisdiction: null, neon_region: null };
   const environments = await Promise.all(
     ENVIRONMENT_NAMES.map((name) => readEnvironment(name, { domain: null, location, vars: {} })),
@@ -20,13 +20,13 @@ async function configurations(): Promise<[string, WranglerConfig][]> {
 
 describe('the deployed configuration', () => {
   it('keeps no URL of a request in logs, traces or issues of the platform', async () => {
-    const all = await configurations();
+    const all = await listConfigurations();
     expect(all.map(([name]) => name)).toEqual([
       'wrangler.toml',
       ...ENVIRONMENT_NAMES.flatMap((name) => [`api of ${name}`, `background of ${name}`]),
     ]);
     expect(all.map(([name, { observability }]) => [name, observability])).toEqual(
-      all.map(([name]) => [name, expect.objectContaining(nested(WITHOUT_ADDRESSES))]),
+      all.map(([name]) => [name, expect.objectContaining(nestParts(WITHOUT_ADDRESSES))]),
     );
   });
 
@@ -38,5 +38,5 @@ describe('the deployed configuration', () => {
   });
 });
 
-const nested = (parts: Record<string, object>) =>
+const nestParts = (parts: Record<string, object>) =>
   Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, expect.objectContaining(part)]));

@@ -7,7 +7,7 @@ import { CloudflareAccount } from '../../operations/cloudflare.ts';
 import { checkServices } from '../../operations/deployment/preflight.ts';
 import { type EnvironmentSettings, readEnvironment } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
-import { aNeonAccount } from './command.ts';
+import { startNeonAccount } from './command.ts';
 
 let folder: string;
 let cloudflare: LocalCloudflare;
@@ -40,10 +40,15 @@ interface Case {
 }
 
 /** Looks ahead for production. @returns what it says, or what it refuses with */
-async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organization' }, neon = {} }: Case = {}) {
+async function checkSettings({
+  settings = {},
+  vars = {},
+  env = { NEON_API_KEY: 'organization' },
+  neon = {},
+}: Case = {}) {
   const projects = Array.from({ length: neon.projects ?? 0 }, (_, at) => ({ id: `p-${at}`, name: `p-${at}` }));
   await writeFile(join(folder, 'projects.json'), JSON.stringify(projects));
-  const account = await aNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
+  const account = await startNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
   ends.unshift(account.close);
   const environment = await readEnvironment('production', {
     ...SETTINGS,
@@ -62,21 +67,21 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
 }
 
 it('the preflight passes when everything is ready', async () => {
-  expect(await look()).toEqual({
+  expect(await checkSettings()).toEqual({
     isReady: true,
     text: 'Neon: 0 of the 100 projects that the plan launch of org-local-12345678 has',
   });
 });
 
 it('the preflight does not check the mail domain when another service sends mail', async () => {
-  const { isReady, text } = await look({ vars: { MAIL_FROM: 'a@elsewhere.test', MAIL_PROVIDER: 'resend' } });
+  const { isReady, text } = await checkSettings({ vars: { MAIL_FROM: 'a@elsewhere.test', MAIL_PROVIDER: 'resend' } });
   expect(isReady).toBe(true);
   expect(text).toContain('Mail from elsewhere.test is sent by resend, which needs MAIL_API_KEY.');
 });
 
 it('the preflight checks the values of wrangler.toml that the environment does not override', async () => {
   const { MAIL_FROM: _, ...vars } = SETTINGS.vars;
-  const { text } = await look({ settings: { vars } });
+  const { text } = await checkSettings({ settings: { vars } });
   expect(text).toContain('MAIL_FROM is at example.com, which is in no zone');
 });
 
@@ -164,14 +169,14 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
   ])('says what has to be done when %s', async (_, { before, ...given }, message) => {
     before?.();
-    const { isReady, text } = await look(given);
+    const { isReady, text } = await checkSettings(given);
     expect(text).toMatch(message);
     expect(isReady).toBe(false);
   });
 
   it('lists all problems at once', async () => {
     cloudflare.hasR2 = false;
-    const { text } = await look({ env: { NEON_API_KEY: 'wrong' }, vars: { MAIL_FROM: 'nobody' } });
+    const { text } = await checkSettings({ env: { NEON_API_KEY: 'wrong' }, vars: { MAIL_FROM: 'nobody' } });
     expect(text.match(/^- /gm)).toHaveLength(3);
   });
 });
@@ -201,7 +206,7 @@ describe('the preflight of a deployment that can succeed', () => {
     ],
   ])('passes, with a warning where one is due, with %s', async (_, { before, ...given }, message) => {
     before?.();
-    const { isReady, text } = await look(given);
+    const { isReady, text } = await checkSettings(given);
     expect(text).toContain(message);
     expect(isReady).toBe(true);
   });
@@ -215,7 +220,7 @@ it.each([
   await new Promise((resolve) => model.once('listening', resolve));
   ends.unshift(async () => void model.close());
   const { port } = model.address() as { port: number };
-  const said = await look({
+  const said = await checkSettings({
     vars: { AI_BASE_URL: `http://127.0.0.1:${port}/v1` },
     env: { NEON_API_KEY: 'organization', AI_API_KEY: 'key' },
   });

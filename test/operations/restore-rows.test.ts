@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ACCESS_TABLES, CONTENT_TABLES } from '../../operations/restore/rows.ts';
 import { callCommand, runCommand } from './command.ts';
-import { aLocalState, type LocalState } from './local-state.ts';
+import { createLocalState, type LocalState } from './local-state.ts';
 
 // Each command starts a runtime.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
@@ -11,14 +11,14 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 let state: LocalState;
 let folder: string;
 const query = <Row>(statement: string): Row[] => state.query(statement);
-const change = (...statements: string[]): void => {
+const runStatements = (...statements: string[]): void => {
   for (const statement of statements) query(statement);
 };
 
-const user = (company: string, id: string) =>
+const makeUserSql = (company: string, id: string) =>
   `INSERT INTO users (id, company_id, email, name, password_hash, is_active, teams, metadata, created_at, updated_at)
    VALUES ('${id}', '${company}', '${id}@x.test', 'Ana "A" D''Ávila', 'hash-of-${id}', 1, '["t"]', '{}', 5, 5)`;
-const visualizations = (company: string, ids: string[], name: string) => {
+const makeVisualizationsSql = (company: string, ids: string[], name: string) => {
   const rest = (id: string) => `'${id}', '${name}', '', 'select ''1''', '{"x":1}', '[]', 'u', 1, 1`;
   return `INSERT INTO visualizations
     (id, company_id, slug, name, description, sql, chart, parameters, created_by_user_id, created_at, updated_at)
@@ -26,15 +26,15 @@ const visualizations = (company: string, ids: string[], name: string) => {
 };
 
 beforeAll(async () => {
-  state = await aLocalState();
+  state = await createLocalState();
   folder = state.folder;
   for (const id of ['a', 'b']) {
     // More rows than one statement inserts.
     const ids = Array.from({ length: 60 }, (_, at) => `v-${id}-${at}`);
-    change(
+    runStatements(
       `INSERT INTO companies (id, slug, name, created_at, updated_at) VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`,
-      user(id, `user-${id}`),
-      visualizations(id, ids, 'As it was'),
+      makeUserSql(id, `user-${id}`),
+      makeVisualizationsSql(id, ids, 'As it was'),
       `INSERT INTO sessions (id, company_id, user_id, refresh_digest, created_at, expires_at)
        VALUES ('session-${id}', '${id}', 'user-${id}', 'digest', 1, 2)`,
     );
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => state.remove());
 
-const restore = (...options: string[]) => callCommand('restore', options, { LOCAL_STATE_DIR: folder });
+const runRestore = (...options: string[]) => callCommand('restore', options, { LOCAL_STATE_DIR: folder });
 
 it('npm run restore saves the rows of a company, and restores them without changing anything else', async () => {
   const file = join(folder, 'then.ndjson');
@@ -61,18 +61,18 @@ it('npm run restore saves the rows of a company, and restores them without chang
   });
   const before = everything();
 
-  change(
+  runStatements(
     "DELETE FROM visualizations WHERE company_id = 'a' AND id <> 'v-a-7'",
     "UPDATE visualizations SET name = 'Changed'",
     "UPDATE users SET name = 'Changed'",
-    visualizations('a', ['newer'], 'Newer'),
+    makeVisualizationsSql('a', ['newer'], 'Newer'),
   );
   const others = () => [
     query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
     query('SELECT * FROM users ORDER BY id'),
   ];
   const untouched = others();
-  expect(await restore('put-back', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
+  expect(await runRestore('put-back', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
 
   const own = ({ visualizations }: typeof before) => visualizations.filter(({ id }) => id.startsWith('v-a-'));
   expect(own(everything())).toEqual(own(before));
@@ -84,33 +84,33 @@ it('npm run restore does not resubscribe anybody to a schedule who had unsubscri
   const recipient = (subject: string, unsubscribed: string) =>
     `INSERT INTO schedule_recipients (company_id, schedule_id, kind, subject, position, unsubscribed_at)
      VALUES ('a', 's-a', 'email', '${subject}', 0, ${unsubscribed})`;
-  change(
+  runStatements(
     `INSERT INTO schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, api_url, created_by_user_id, created_at, updated_at)
      VALUES ('s-a', 'a', 'Daily', 'visualization', 'v-a-1', '{}', '0 8 * * *', 'UTC', 'summary', 'paused', '', 'user-a', 1, 1)`,
     recipient('stays@x.test', 'NULL'),
     recipient('left-since@x.test', 'NULL'),
     recipient('left-before@x.test', '5'),
   );
-  await restore('save', 'a', file);
-  change("UPDATE schedule_recipients SET unsubscribed_at = 7 WHERE subject = 'left-since@x.test'");
+  await runRestore('save', 'a', file);
+  runStatements("UPDATE schedule_recipients SET unsubscribed_at = 7 WHERE subject = 'left-since@x.test'");
   const recipients = () =>
     query('SELECT subject, unsubscribed_at FROM schedule_recipients ORDER BY subject DESC') as unknown[];
-  expect((await restore('put-back', file)).code).toBe(0);
+  expect((await runRestore('put-back', file)).code).toBe(0);
   const [stays, since] = [
     { subject: 'stays@x.test', unsubscribed_at: null },
     { subject: 'left-since@x.test', unsubscribed_at: 7 },
   ];
   expect(recipients()).toEqual([stays, since, { subject: 'left-before@x.test', unsubscribed_at: 5 }]);
-  change("DELETE FROM schedules WHERE id = 's-a'");
-  expect((await restore('put-back', file)).code).toBe(0);
+  runStatements("DELETE FROM schedules WHERE id = 's-a'");
+  expect((await runRestore('put-back', file)).code).toBe(0);
   expect(recipients()).toEqual([stays, { subject: 'left-since@x.test', unsubscribed_at: null }]);
 });
 
 it('npm run restore restores permissions only with --access, and never a password', async () => {
   const file = join(folder, 'access.ndjson');
-  change(user('a', 'administrator'), user('a', 'gone'));
-  await restore('save', 'a', file);
-  change(
+  runStatements(makeUserSql('a', 'administrator'), makeUserSql('a', 'gone'));
+  await runRestore('save', 'a', file);
+  runStatements(
     "UPDATE users SET is_active = 0, password_hash = 'new', mfa_enabled = 1 WHERE id = 'administrator'",
     "DELETE FROM users WHERE id = 'gone'",
   );
@@ -120,13 +120,13 @@ it('npm run restore restores permissions only with --access, and never a passwor
        WHERE id IN ('administrator', 'gone') ORDER BY id`,
     );
   const now = people();
-  expect((await restore('put-back', file)).code).toBe(0);
+  expect((await runRestore('put-back', file)).code).toBe(0);
   expect(people()).toEqual(now);
-  const refused = await restore('put-back', file, '--tables', 'users,dashboards');
+  const refused = await runRestore('put-back', file, '--tables', 'users,dashboards');
   expect(refused).toEqual({ code: 1, output: expect.stringMatching(/^users say who may do .* Say --access/) });
   expect(people()).toEqual(now);
 
-  expect((await restore('put-back', file, '--tables', 'users', '--access')).code).toBe(0);
+  expect((await runRestore('put-back', file, '--tables', 'users', '--access')).code).toBe(0);
   expect(people()).toEqual([
     { id: 'administrator', is_active: 1, password_hash: 'new', mfa_enabled: 1 },
     { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
@@ -143,20 +143,20 @@ it('npm run restore skips and names rows that conflict with others, and restores
   const binding = (id: string) =>
     `INSERT INTO group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
      VALUES ('${id}', 'b', 'g', 'user', 'user-b', 'old', 1)`;
-  change(account('old', 1), account('other', 0), binding('before'));
-  await restore('save', 'b', file);
+  runStatements(account('old', 1), account('other', 0), binding('before'));
+  await runRestore('save', 'b', file);
   // The default account moved, a membership was made anew, and somebody took a name.
-  change(
+  runStatements(
     "UPDATE accounts SET is_default = 0, name = 'renamed' WHERE id = 'old'",
     account('newest', 1),
     "DELETE FROM group_bindings WHERE id = 'before'",
     binding('after'),
     "DELETE FROM visualizations WHERE id IN ('v-b-0', 'v-b-1')",
-    visualizations('b', ['thief'], 'Thief'),
+    makeVisualizationsSql('b', ['thief'], 'Thief'),
     "UPDATE visualizations SET slug = 'v-b-0' WHERE id = 'thief'",
   );
 
-  const { code, output } = await restore('put-back', file, '--access');
+  const { code, output } = await runRestore('put-back', file, '--access');
   expect(code).toBe(0);
   expect(output).toMatch(/^61 rows were put back\.\n3 were skipped/);
   for (const skipped of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
@@ -167,20 +167,20 @@ it('npm run restore skips and names rows that conflict with others, and restores
     { id: 'thief' },
     { id: 'v-b-1' },
   ]);
-  expect((await restore('put-back', file, '--access')).output).toBe(output);
+  expect((await runRestore('put-back', file, '--access')).output).toBe(output);
 
   // Moved to one that the file knows, the default account moves back.
-  change(
+  runStatements(
     "UPDATE accounts SET is_default = 0 WHERE id = 'newest'",
     "UPDATE accounts SET is_default = 1 WHERE id = 'other'",
   );
-  expect((await restore('put-back', file, '--access')).output).toContain('2 were skipped');
+  expect((await runRestore('put-back', file, '--access')).output).toContain('2 were skipped');
   expect(query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
 });
 
 it('npm run restore writes nothing from a file that is incomplete or holds rows of another company', async () => {
   const file = join(folder, 'whole.ndjson');
-  await restore('save', 'a', file);
+  await runRestore('save', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   query("DELETE FROM visualizations WHERE company_id = 'a'");
   const broken = join(folder, 'broken.ndjson');
@@ -192,7 +192,7 @@ it('npm run restore writes nothing from a file that is incomplete or holds rows 
     [[lines[0], ...foreign.slice(1)].join('\n'), 'holds a row of another company'],
   ] as const) {
     await writeFile(broken, text);
-    expect(await restore('put-back', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await runRestore('put-back', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
     expect(query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
   }
 });
@@ -203,7 +203,7 @@ it.each([
   [['save', 'a', 'x', '--access'], 'Usage'],
   [['put-back', 'x', '--tables', 'sessions'], 'Not among what can be restored: sessions'],
 ])('npm run restore says what is wrong when called with %j', async (options, message) => {
-  expect(await restore(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
+  expect(await runRestore(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
 });
 
 it('npm run restore lists only tables that exist and belong to companies', () => {

@@ -5,19 +5,19 @@ import { KEY_NAMES, KEY_VARIABLES, makeKey, makeVersion } from '../../operations
 import { findUses } from '../../operations/rotation/uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { callCommand, runCommand } from './command.ts';
-import { aLocalState, type LocalState } from './local-state.ts';
+import { createLocalState, type LocalState } from './local-state.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 let state: LocalState;
 let folder: string;
 beforeAll(async () => {
-  state = await aLocalState();
+  state = await createLocalState();
   folder = state.folder;
 });
 afterAll(() => state.remove());
 
-const secrets = async (): Promise<Record<string, string>> =>
+const readSecrets = async (): Promise<Record<string, string>> =>
   JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'));
 
 /** Version 1 of each key, and what else is in the file of a local start. */
@@ -29,9 +29,9 @@ beforeEach(async () => {
   await writeFile(join(folder, 'secrets.json'), JSON.stringify({ ...Object.fromEntries(first), NEON_API_KEY: 'neon' }));
 });
 
-const rotate = (...options: string[]) => callCommand('rotate-keys', options, { LOCAL_STATE_DIR: folder });
+const runRotation = (...options: string[]) => callCommand('rotate-keys', options, { LOCAL_STATE_DIR: folder });
 
-const change = (...statements: string[]): void => {
+const runStatements = (...statements: string[]): void => {
   for (const statement of statements) state.query(statement);
 };
 
@@ -42,10 +42,10 @@ const aKey = (version: number, expiresAt: number) =>
 
 describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
   it('adds a version that is used from then on, and keeps the old version and all other secrets', async () => {
-    const before = await secrets();
-    const { code, output } = await rotate(key, '--copy-secrets-to', join(folder, `${key}.copy`));
+    const before = await readSecrets();
+    const { code, output } = await runRotation(key, '--copy-secrets-to', join(folder, `${key}.copy`));
     expect([code, output]).toEqual([0, expect.stringMatching(/^Version (\d+) is set.*\nVersion \1 is in use/)]);
-    const after = await secrets();
+    const after = await readSecrets();
     const [added, ...others] = Object.keys(after).filter((name) => !(name in before));
     expect(others).toEqual([]);
     expect(added).toMatch(new RegExp(`^${KEY_VARIABLES[key]}_\\d{10}$`));
@@ -63,7 +63,7 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
   });
 
   it('never removes the only version', async () => {
-    const { code, output } = await rotate('remove', key, '1', '--force');
+    const { code, output } = await runRotation('remove', key, '1', '--force');
     expect([code, output]).toEqual([1, expect.stringContaining('rotate it first')]);
   });
 });
@@ -71,24 +71,24 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
 describe('the removal of an old version of a key', () => {
   it('is refused while API keys are derived from it, and names their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
-    change('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
-    await rotate('key-derivation');
-    const refused = await rotate('remove', 'key-derivation', '1');
+    runStatements('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
+    await runRotation('key-derivation');
+    const refused = await runRotation('remove', 'key-derivation', '1');
     expect(refused).toEqual({
       code: 1,
       output: expect.stringContaining(`1 API key, the last until ${new Date(until).toISOString().slice(0, 10)}`),
     });
-    expect(await secrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
+    expect(await readSecrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
     const listed = await runCommand('rotate-keys', ['list'], { LOCAL_STATE_DIR: folder });
     expect(listed.output).toContain('1  needed by 1 API key');
 
-    change('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
-    expect((await rotate('remove', 'key-derivation', '1')).code).toBe(0);
-    expect(await secrets()).not.toHaveProperty('KEY_DERIVATION_SECRETS');
+    runStatements('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
+    expect((await runRotation('remove', 'key-derivation', '1')).code).toBe(0);
+    expect(await readSecrets()).not.toHaveProperty('KEY_DERIVATION_SECRETS');
   });
 
   it('is refused while anything is encrypted under it', async () => {
-    change(
+    runStatements(
       'DELETE FROM backup_codes',
       `INSERT INTO second_factors (id, company_id, user_id, secret, created_at) VALUES ('f', 'c', 'u', 'v1:iv:text', 0)`,
       `INSERT INTO embed_signing_keys (id, company_id, secret, created_at) VALUES ('k', 'c', 'v1:iv:text', 0)`,
@@ -96,8 +96,8 @@ describe('the removal of an old version of a key', () => {
       `INSERT INTO managed_databases (id, company_id, status, owner_connection, created_at, updated_at)
        VALUES ('m', 'c', 'ready', 'v1:iv:text', 0, 0), ('n', 'd', 'ready', 'v12:iv:text', 0, 0)`,
     );
-    await rotate('encryption');
-    const { code, output } = await rotate('remove', 'encryption', '1');
+    await runRotation('encryption');
+    const { code, output } = await runRotation('remove', 'encryption', '1');
     expect(code).toBe(1);
     for (const use of [
       '1 connections',
@@ -109,7 +109,7 @@ describe('the removal of an old version of a key', () => {
       expect(output).toContain(use);
     }
     expect(output).not.toContain('read-only');
-    const forced = await rotate('remove', 'encryption', '1', '--force');
+    const forced = await runRotation('remove', 'encryption', '1', '--force');
     expect(forced).toEqual({ code: 0, output: expect.stringContaining('Ended: 1 backup codes') });
   });
 
@@ -117,8 +117,10 @@ describe('the removal of an old version of a key', () => {
     ['jwt', 7],
     ['embed', 365],
   ] as const)('of %s is refused for the %s days that a token can live', async (key, days) => {
-    await rotate(key);
-    expect((await rotate('remove', key, '1')).output).toMatch(/still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/);
+    await runRotation(key);
+    expect((await runRotation('remove', key, '1')).output).toMatch(
+      /still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/,
+    );
     const now = Date.now();
     const nothing = { query: async () => [], close: async () => undefined };
     const usesAfter = (ms: number) => findUses(key, 1, makeVersion(now), nothing, now + ms);
@@ -130,6 +132,6 @@ describe('the removal of an old version of a key', () => {
 it.each([[[]], [['burn']], [['jwt', 'now']], [['remove', 'jwt']], [['list', '--settle=-1']]])(
   'npm run rotate-keys prints its usage when called with %j',
   async (options) => {
-    expect(await rotate(...options)).toEqual({ code: 1, output: expect.stringContaining('Usage') });
+    expect(await runRotation(...options)).toEqual({ code: 1, output: expect.stringContaining('Usage') });
   },
 );

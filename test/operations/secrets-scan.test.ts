@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Looks through the folder as `npm run lint` looks through the project. */
-const scan = () =>
+const scanFolder = () =>
   promisify(execFile)('npx', ['secretlint', '--secretlintrc', join(PROJECT, '.secretlintrc.json'), `${folder}/**/*`], {
     cwd: PROJECT,
   }).then(
@@ -24,8 +24,8 @@ const scan = () =>
 it('the search for secrets reports a connection string with a password, and no code without one', async () => {
   const file = join(folder, 'settings.ts');
   await writeFile(file, 'export const url = process.env.DATABASE_URL;\n');
-  expect(await scan()).toBe('clean');
+  expect(await scanFolder()).toBe('clean');
   const url = ['postgres', '://owner:', 'hunter2hunter2', '@db.somewhere.net/main'].join('');
   await writeFile(file, `export const url = '${url}';\n`);
-  expect(await scan()).toContain('PostgreSQLConnection');
+  expect(await scanFolder()).toContain('PostgreSQLConnection');
 });

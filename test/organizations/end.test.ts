@@ -21,18 +21,26 @@ import { must, signed } from '../support/signed.ts';
 import { neon } from '../support/tenant.ts';
 import { aCompany, aProvisionedCompany, aUser, createCompany, logIn, PASSWORD } from '../support/worlds.ts';
 import { deliverMessage, uploadFiles } from '../uploads/support.ts';
-import { controlTables, end, expectNothingLeft, operator, pathOf, placesOf, runErasure } from './looking.ts';
+import {
+  endAtOnce,
+  expectNothingLeft,
+  findPlaces,
+  listControlTables,
+  makePath,
+  operator,
+  runErasure,
+} from './looking.ts';
 
-const del = (company: { id: string }, days?: string) =>
-  operator.delete(`${pathOf(company)}${days === undefined ? '' : `?after_days=${days}`}`);
-const restore = (company: { id: string }) => operator.post(`${pathOf(company)}/restore`);
-const statusOf = async (company: { id: string }) => (await operator.get(pathOf(company))).body.status;
-const daysUntil = (time: string) => Math.round((Date.parse(time) - Date.now()) / DAY_MS);
-const reasonOf = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) => [
+const deleteOrganization = (company: { id: string }, days?: string) =>
+  operator.delete(`${makePath(company)}${days === undefined ? '' : `?after_days=${days}`}`);
+const restore = (company: { id: string }) => operator.post(`${makePath(company)}/restore`);
+const readStatus = async (company: { id: string }) => (await operator.get(makePath(company))).body.status;
+const countDaysUntil = (time: string) => Math.round((Date.parse(time) - Date.now()) / DAY_MS);
+const readReason = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) => [
   status,
   body.details?.reason,
 ];
-const claimsOf = async (certificate: string) => {
+const decodeClaims = async (certificate: string) => {
   const { body } = await call('GET', '/.well-known/jwks.json');
   const { payload, protectedHeader } = await compactVerify(certificate, createLocalJWKSet(body));
   expect(protectedHeader).toMatchObject({ alg: 'EdDSA', typ: 'erasure-certificate' });
@@ -44,9 +52,9 @@ afterEach(resetClock);
 describe('an organization that is scheduled for deletion', () => {
   it('is suspended at once, shows when its erasure begins, and is listed as deleting', async () => {
     const company = await aCompany();
-    const { status, body } = await del(company);
-    expect([status, daysUntil(body.deletes_at)]).toEqual([202, 30]);
-    expect(await must(operator.get(pathOf(company)))).toMatchObject({
+    const { status, body } = await deleteOrganization(company);
+    expect([status, countDaysUntil(body.deletes_at)]).toEqual([202, 30]);
+    expect(await must(operator.get(makePath(company)))).toMatchObject({
       status: 'deleting',
       deletes_at: body.deletes_at,
       suspended_at: expect.stringMatching(/Z$/),
@@ -61,23 +69,26 @@ describe('an organization that is scheduled for deletion', () => {
 
   it.each(['-1', '91', '1.5', '1e1', '', 'soon'])('cannot be deleted after %j days', async (days) => {
     const company = await aCompany();
-    const { status, body } = await del(company, days);
+    const { status, body } = await deleteOrganization(company, days);
     expect([status, body.details[0].field]).toEqual([422, 'after_days']);
-    expect(await statusOf(company)).toBe('active');
+    expect(await readStatus(company)).toBe('active');
   });
 
   it('is deleted once: a later date is refused, an earlier one counts, and its status stays', async () => {
     const company = await aCompany();
-    await must(del(company, '20'));
-    const { body: refused, status } = await del(company, '20');
-    expect([status, refused.details.reason, daysUntil(refused.details.deletes_at)]).toEqual([409, 'deleting', 20]);
-    expect(reasonOf(await del(company))).toEqual([409, 'deleting']);
-    const { body } = await del(company, '2');
-    expect(daysUntil(body.deletes_at)).toBe(2);
+    await must(deleteOrganization(company, '20'));
+    const { body: refused, status } = await deleteOrganization(company, '20');
+    expect([status, refused.details.reason, countDaysUntil(refused.details.deletes_at)]).toEqual([409, 'deleting', 20]);
+    expect(readReason(await deleteOrganization(company))).toEqual([409, 'deleting']);
+    const { body } = await deleteOrganization(company, '2');
+    expect(countDaysUntil(body.deletes_at)).toBe(2);
     for (const change of ['active', 'suspended']) {
-      expect(reasonOf(await operator.patch(pathOf(company), { json: { status: change } }))).toEqual([409, 'deleting']);
+      expect(readReason(await operator.patch(makePath(company), { json: { status: change } }))).toEqual([
+        409,
+        'deleting',
+      ]);
     }
-    expect(await must(operator.patch(pathOf(company), { json: { name: 'Globex' } }))).toMatchObject({
+    expect(await must(operator.patch(makePath(company), { json: { name: 'Globex' } }))).toMatchObject({
       name: 'Globex',
       status: 'deleting',
     });
@@ -85,19 +96,19 @@ describe('an organization that is scheduled for deletion', () => {
 
   it('is active again when it is restored', async () => {
     const company = await aCompany();
-    await must(operator.patch(pathOf(company), { json: { status: 'suspended' } }));
-    await must(del(company));
+    await must(operator.patch(makePath(company), { json: { status: 'suspended' } }));
+    await must(deleteOrganization(company));
     expect(await must(restore(company))).toMatchObject({ status: 'active', suspended_at: null, deletes_at: null });
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
-    expect(reasonOf(await restore(company))).toEqual([409, 'not_deleting']);
+    expect(readReason(await restore(company))).toEqual([409, 'not_deleting']);
     advanceClock(31 * DAY_MS);
     await runScheduled();
-    expect(await statusOf(company)).toBe('active');
+    expect(await readStatus(company)).toBe('active');
   });
 
   it('keeps all data until its date has come', async () => {
     const company = await aCompany();
-    await must(del(company, '1'));
+    await must(deleteOrganization(company, '1'));
     await runScheduled();
     expect(await countRows('company_ends where id = ?', company.id)).toBe(0);
     await must(restore(company));
@@ -105,43 +116,44 @@ describe('an organization that is scheduled for deletion', () => {
 
   it('cannot be restored once its date has come', async () => {
     const company = await aCompany();
-    await must(del(company, '1'));
+    await must(deleteOrganization(company, '1'));
     advanceClock(DAY_MS + 1000);
-    expect(reasonOf(await restore(company))).toEqual([409, 'erasure_begun']);
-    await must(end(company).catch(() => operator.get(pathOf(company))));
+    expect(readReason(await restore(company))).toEqual([409, 'erasure_begun']);
+    await must(endAtOnce(company).catch(() => operator.get(makePath(company))));
     await runErasure(company);
     expect((await restore(company)).status).toBe(404);
-    expect((await del(company)).status).toBe(404);
-    expect((await operator.get(pathOf(company))).status).toBe(404);
+    expect((await deleteOrganization(company)).status).toBe(404);
+    expect((await operator.get(makePath(company))).status).toBe(404);
   });
 
   it('cannot be restored, deleted anew or reactivated when its erasure begins meanwhile', async () => {
     for (const [ask, answer] of [
       [
-        (company: { id: string }, env: Record<string, string>) => operator.post(`${pathOf(company)}/restore`, { env }),
+        (company: { id: string }, env: Record<string, string>) =>
+          operator.post(`${makePath(company)}/restore`, { env }),
         'erasure_begun',
       ],
       [
         (company: { id: string }, env: Record<string, string>) =>
-          operator.delete(`${pathOf(company)}?after_days=0`, { env }),
+          operator.delete(`${makePath(company)}?after_days=0`, { env }),
         'deleting',
       ],
     ] as const) {
       const company = await aCompany();
-      await must(del(company, '5'));
+      await must(deleteOrganization(company, '5'));
       const begin = () =>
         env.CONTROL_DB.prepare("insert into company_ends values (?, 1, null, '{}', null)").bind(company.id).run();
       const answered = await sendOvertaken(/^update "companies"/, begin, (changed) => ask(company, changed));
-      expect(reasonOf(answered)).toEqual([409, answer]);
-      expect(await statusOf(company)).toBe('deleting');
+      expect(readReason(answered)).toEqual([409, answer]);
+      expect(await readStatus(company)).toBe('deleting');
     }
     const company = await aCompany();
     const patched = await sendOvertaken(
       /^update "companies"/,
-      () => must(del(company)),
-      (changed) => operator.patch(pathOf(company), { json: { status: 'active' }, env: changed }),
+      () => must(deleteOrganization(company)),
+      (changed) => operator.patch(makePath(company), { json: { status: 'active' }, env: changed }),
     );
-    expect(reasonOf(patched)).toEqual([409, 'deleting']);
+    expect(readReason(patched)).toEqual([409, 'deleting']);
   });
 });
 
@@ -165,7 +177,7 @@ describe('an organization that is erased', () => {
       .bind(company.owner.email)
       .run();
     expect((await createCompany({ slug: company.slug })).status).toBe(409);
-    const claims = await claimsOf(await expectNothingLeft(company, ['Rio of the marks']));
+    const claims = await decodeClaims(await expectNothingLeft(company, ['Rio of the marks']));
     expect(claims).toEqual({
       organization_id: company.id,
       requested_at: expect.stringMatching(/Z$/),
@@ -190,35 +202,35 @@ describe('an organization that is erased', () => {
 
   it('is not restored by late messages, and late log records of it are discarded', async () => {
     const company = await aProvisionedCompany();
-    await end(company);
+    await endAtOnce(company);
     await runErasure(company);
     await deliverMessage({ type: 'upload.load', companyId: company.id, jobId: newId(Date.now()) });
     await deliverMessage({ type: 'knowledge.recheck_questions', companyId: company.id, after: '' });
     await deliverMessage({ type: 'schedules.run', companyId: company.id });
     const record = makeAuditRecord({ companyId: company.id, principalId: 'late' });
     await storeInLog(env as never, 'audit', record);
-    expect(await placesOf([company.id, 'late'])).toEqual([]);
+    expect(await findPlaces([company.id, 'late'])).toEqual([]);
     const log = env.COMPANY_LOG.getByName(company.id);
     await evictDurableObject(log);
     await storeInLog(env as never, 'audit', record);
     await runInDurableObject(log, (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
     await runDurableObjectAlarm(log);
     expect(await runInDurableObject(log, (_, { storage }) => storage.getAlarm())).toBeNull();
-    expect(await placesOf([company.id, 'late'])).toEqual([]);
+    expect(await findPlaces([company.id, 'late'])).toEqual([]);
   });
 
   it('is erased once more for what was still being written', async () => {
     const company = await aCompany();
-    await end(company);
+    await endAtOnce(company);
     const certificate = await runErasure(company);
     await env.FILES.put(`uploads/${company.id}/job/0`, 'late');
     advanceClock(2 * 60 * 60 * 1000);
     await runScheduled();
-    expect(await placesOf([company.id])).toEqual([]);
+    expect(await findPlaces([company.id])).toEqual([]);
     await env.FILES.put(`uploads/${company.id}/job/0`, 'later');
     advanceClock(2 * DAY_MS);
     await runScheduled();
-    expect(await placesOf([company.id])).toEqual([]);
+    expect(await findPlaces([company.id])).toEqual([]);
     expect(await countRows('company_ends where id = ? and due_at is null', company.id)).toBe(1);
     expect(await runErasure(company)).toBe(certificate);
   });
@@ -234,8 +246,8 @@ describe('the erasure of an organization', () => {
   it.each([404, 423, 500])('goes on when Neon answers %i', async (status) => {
     const company = await aProvisionedCompany();
     await fault(company, 'delete_project', status, 1);
-    await end(company);
-    const { stores } = await claimsOf(await runErasure(company));
+    await endAtOnce(company);
+    const { stores } = await decodeClaims(await runErasure(company));
     expect(stores.find(({ store }: { store: string }) => store === 'database').removed).toBe(1);
     expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   });
@@ -243,7 +255,7 @@ describe('the erasure of an organization', () => {
   it('waits for a slow bucket, and deletes the control records last', async () => {
     const company = await aCompany();
     await env.FILES.put(`${company.id}/logos/x`, 'x');
-    await end(company);
+    await endAtOnce(company);
     const turn = setTimeout;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
@@ -262,18 +274,18 @@ describe('the erasure of an organization', () => {
       vi.useRealTimers();
     }
     await runErasure(company);
-    expect(await placesOf([company.id])).toEqual([]);
+    expect(await findPlaces([company.id])).toEqual([]);
   });
 
   it('waits for a Durable Object that is down', async () => {
     const company = await aCompany();
-    await end(company);
+    await endAtOnce(company);
     const away = { getByName: () => ({ erase: () => Promise.reject(new Error('the object is away')) }) };
     await runScheduled({ COMPANY_LOG: away });
-    expect(await statusOf(company)).toBe('deleting');
+    expect(await readStatus(company)).toBe('deleting');
     expect(await countRows('users where company_id = ?', company.id)).toBe(1);
     await runErasure(company);
-    expect(await placesOf([company.id])).toEqual([]);
+    expect(await findPlaces([company.id])).toEqual([]);
   });
 
   it('resumes wherever it was interrupted, and counts each row once', async () => {
@@ -282,36 +294,36 @@ describe('the erasure of an organization', () => {
     const rows = await Promise.all(
       CONTROL_TABLES.map((table) => countRows(`"${getName(table)}" where company_id = ?`, company.id)),
     );
-    await end(company);
+    await endAtOnce(company);
     const tables = ['mail_requests', 'shared', 'sessions', 'users', 'accounts', 'companies'];
     for (const table of tables) await runScheduled(createFailingEnv(new RegExp(`^delete from "${table}"`)));
     await runScheduled(createFailingEnv(/^update "company_ends"/));
     advanceClock(10 * 60 * 1000);
-    const { stores } = await claimsOf(await runErasure(company));
+    const { stores } = await decodeClaims(await runErasure(company));
     const removed = stores.find(({ store }: { store: string }) => store === 'control_records').removed;
     // What triggers delete of itself is no row of the count.
     const derived = ['account_users'];
     const own = rows.filter((_, at) => !derived.includes(getName(CONTROL_TABLES[at] as never)));
     expect(removed).toBe(own.reduce((sum, count) => sum + count, 0));
-    expect(await placesOf([company.id])).toEqual([]);
+    expect(await findPlaces([company.id])).toEqual([]);
   });
 
   it('finds rows that are written while it runs', async () => {
     const company = await aCompany();
-    await end(company);
+    await endAtOnce(company);
     const { id } = company;
     const late = () => env.CONTROL_DB.prepare("insert into outbox values ('late', ?, '{}', 1)").bind(id).run();
     await sendOvertaken(/^select .* from "outbox"/, late, (changed) => runScheduled(changed));
-    expect(await statusOf(company)).toBe('deleting');
+    expect(await readStatus(company)).toBe('deleting');
     await runErasure(company);
-    expect(await placesOf([company.id])).toEqual([]);
+    expect(await findPlaces([company.id])).toEqual([]);
   });
 });
 
 describe('the list of stores to erase', () => {
   it('has every table of the control database', async () => {
     const listed = [...CONTROL_TABLES.map(getName), ...Object.keys(OTHER_TABLES)];
-    expect(listed.toSorted()).toEqual((await controlTables()).toSorted());
+    expect(listed.toSorted()).toEqual((await listControlTables()).toSorted());
     expect(new Set(listed).size).toBe(listed.length);
   });
 

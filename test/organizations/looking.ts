@@ -8,23 +8,23 @@ import { must } from '../support/signed.ts';
 import { neon } from '../support/tenant.ts';
 
 export const operator = createCaller('operator-token-of-the-tests');
-export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
+export const makePath = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 
 /** Has a company ended at once. */
-export const end = (company: { id: string }) => must(operator.delete(`${pathOf(company)}?after_days=0`));
+export const endAtOnce = (company: { id: string }) => must(operator.delete(`${makePath(company)}?after_days=0`));
 
 /** Runs what is scheduled until the certificate is there. @returns it */
 export async function runErasure(company: { id: string }, runs = 3): Promise<string> {
   for (let run = 0; run < runs; run += 1) {
     await runScheduled();
-    const { status, body } = await operator.get(`${pathOf(company)}/certificate`);
+    const { status, body } = await operator.get(`${makePath(company)}/certificate`);
     if (status === 200) return body.certificate;
   }
   throw new Error('The company is not erased.');
 }
 
 /** All addresses of people that a company knows. */
-export async function addressesOf(companyId: string): Promise<string[]> {
+export async function listAddresses(companyId: string): Promise<string[]> {
   const { results } = await env.CONTROL_DB.prepare(
     `select email from users where company_id = ?1 union select email from outsiders where company_id = ?1
      union select subject from share_members where company_id = ?1 and member_type = 'external_email'
@@ -37,19 +37,23 @@ export async function addressesOf(companyId: string): Promise<string[]> {
 }
 
 /** Where one of these texts stands, in every store of the local system: tables, keys and bodies. */
-export async function placesOf(marks: readonly string[]): Promise<string[]> {
-  return [...(await inControlRecords(marks)), ...(await inFiles(marks)), ...(await inObjects(marks))].toSorted();
+export async function findPlaces(marks: readonly string[]): Promise<string[]> {
+  return [
+    ...(await findInControlRecords(marks)),
+    ...(await findInFiles(marks)),
+    ...(await findInObjects(marks)),
+  ].toSorted();
 }
 
 /** The marks that a text has, each with what stands before it. */
-const found = (marks: readonly string[], text: string): string[] =>
+const findMarks = (marks: readonly string[], text: string): string[] =>
   marks.flatMap((mark) => {
     const at = text.indexOf(mark);
     return at < 0 ? [] : text.slice(Math.max(0, at - 200), at + mark.length);
   });
 
 /** The tables of the control database. */
-export async function controlTables(): Promise<string[]> {
+export async function listControlTables(): Promise<string[]> {
   const { results } = await env.CONTROL_DB.prepare(
     `select name from sqlite_master where type = 'table' and name not like '\\_cf\\_%' escape '\\'
      and name not like 'sqlite%' and name <> 'd1_migrations'`,
@@ -57,20 +61,20 @@ export async function controlTables(): Promise<string[]> {
   return results.map(({ name }) => name);
 }
 
-async function inControlRecords(marks: readonly string[]): Promise<string[]> {
+async function findInControlRecords(marks: readonly string[]): Promise<string[]> {
   const places: string[] = [];
-  for (const table of await controlTables()) {
+  for (const table of await listControlTables()) {
     const { results } = await env.CONTROL_DB.prepare(`select * from "${table}"`).all();
     // What stays is the certificate of the id.
     for (const row of table === 'company_ends' ? [] : results) {
-      for (const mark of found(marks, JSON.stringify(row))) places.push(`D1 ${table}: ${mark}`);
+      for (const mark of findMarks(marks, JSON.stringify(row))) places.push(`D1 ${table}: ${mark}`);
     }
   }
   return places;
 }
 
 /** Every key of the bucket. */
-export async function keysOfFiles(): Promise<string[]> {
+export async function listFileKeys(): Promise<string[]> {
   const keys: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const page = await env.FILES.list({ cursor });
@@ -80,31 +84,31 @@ export async function keysOfFiles(): Promise<string[]> {
   }
 }
 
-async function inFiles(marks: readonly string[]): Promise<string[]> {
+async function findInFiles(marks: readonly string[]): Promise<string[]> {
   const places: string[] = [];
-  for (const key of await keysOfFiles()) {
+  for (const key of await listFileKeys()) {
     const body = (await env.FILES.get(key))?.body;
     const plain = body && key.endsWith('.gz') ? body.pipeThrough(new DecompressionStream('gzip')) : body;
     const text = key + (plain ? await new Response(plain).text() : '');
-    for (const mark of found(marks, text)) places.push(`R2 ${key}: ${mark}`);
+    for (const mark of findMarks(marks, text)) places.push(`R2 ${key}: ${mark}`);
   }
   return places;
 }
 
-async function inObjects(marks: readonly string[]): Promise<string[]> {
+async function findInObjects(marks: readonly string[]): Promise<string[]> {
   const places: string[] = [];
   for (const name of OBJECT_NAMES) {
     const namespace = (env as unknown as Bindings)[name] as DurableObjectNamespace;
     for (const id of await listDurableObjectIds(namespace)) {
-      const text = await runInDurableObject(namespace.get(id), textOf);
-      for (const mark of found(marks, text)) places.push(`${name} ${id}: ${mark}`);
+      const text = await runInDurableObject(namespace.get(id), readObjectText);
+      for (const mark of findMarks(marks, text)) places.push(`${name} ${id}: ${mark}`);
     }
   }
   return places;
 }
 
 /** All that an object has on disk. */
-async function textOf(_: object, { storage }: DurableObjectState): Promise<string> {
+async function readObjectText(_: object, { storage }: DurableObjectState): Promise<string> {
   const tables = storage.sql
     .exec<{ name: string }>(
       "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'",
@@ -116,12 +120,12 @@ async function textOf(_: object, { storage }: DurableObjectState): Promise<strin
 
 /** Ends a company, and looks for what is left of it, its people and `marks`. */
 export async function expectNothingLeft(company: { id: string }, marks: readonly string[] = []): Promise<string> {
-  const all = [company.id, ...(await addressesOf(company.id)), ...marks];
-  const before = await placesOf(all);
+  const all = [company.id, ...(await listAddresses(company.id)), ...marks];
+  const before = await findPlaces(all);
   expect(before.length).toBeGreaterThan(0);
-  await end(company);
+  await endAtOnce(company);
   const certificate = await runErasure(company);
-  expect(await placesOf(all)).toEqual([]);
+  expect(await findPlaces(all)).toEqual([]);
   expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   return certificate;
 }

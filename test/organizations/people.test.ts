@@ -9,8 +9,8 @@ import { storeInLog } from '../../src/modules/company-log/service.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
 import { COMPANY_TABLES, getName } from '../../src/modules/organizations/end/control-store.ts';
 import { STORES } from '../../src/modules/organizations/end/stores.ts';
-import { append, aRecord, daysAgo, settle } from '../company-log/support.ts';
-import { aSchedule, hasAgreed } from '../schedules/support.ts';
+import { appendRecords, daysAgo, makeRecord, settleLog } from '../company-log/support.ts';
+import { createSchedule, recordAgreement } from '../schedules/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, requestCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare } from '../shares/support.ts';
 import { type Caller, call, createCaller } from '../support/api.ts';
@@ -22,8 +22,8 @@ import { must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { someSales } from '../visualizations/support.ts';
-import { anEndpoint, aReceiver } from '../webhooks/support.ts';
-import { keysOfFiles, placesOf } from './looking.ts';
+import { createEndpoint, createReceiver } from '../webhooks/support.ts';
+import { findPlaces, listFileKeys } from './looking.ts';
 
 const PATH = '/v1/personal-data';
 const of = (email: string) => `${PATH}?email=${encodeURIComponent(email)}`;
@@ -57,7 +57,7 @@ interface Planted {
 }
 
 /** Plants a person everywhere: as administrator, maker, inviter, invited, member, recipient and outsider. */
-async function aPerson(company: Company): Promise<Planted> {
+async function plantPerson(company: Company): Promise<Planted> {
   const { id, email, token } = await aUser(company, { can: ['*'] });
   createdCount += 1;
   const ip = `203.0.113.${100 + createdCount}`;
@@ -90,8 +90,8 @@ async function aPerson(company: Company): Promise<Planted> {
   const outsider = await anOutsider(company, email);
   await outsider.as.get('/api/v1/share-portal/dashboards', { headers: FROM });
   await requestCode(company, email);
-  await hasAgreed(company, email);
-  await aSchedule(as, dashboard, {
+  await recordAgreement(company, email);
+  await createSchedule(as, dashboard, {
     recipients: [{ user_id: id }, { email }],
   });
   const policy = {
@@ -105,12 +105,12 @@ async function aPerson(company: Company): Promise<Planted> {
   const outsiderId = (
     await selectRow<{ id: string }>('select id from outsiders where company_id = ? and email = ?', company.id, email)
   )?.id as string;
-  await append(company.id, [
-    aRecord(daysAgo(200), { principalId: id, ip }),
-    aRecord(daysAgo(199), { principalId: 'another', ip: '198.51.100.1', resourceId: `${id}/x` }),
-    aRecord(daysAgo(10), { principalId: id, ip }),
+  await appendRecords(company.id, [
+    makeRecord(daysAgo(200), { principalId: id, ip }),
+    makeRecord(daysAgo(199), { principalId: 'another', ip: '198.51.100.1', resourceId: `${id}/x` }),
+    makeRecord(daysAgo(10), { principalId: id, ip }),
   ]);
-  await settle(company.id);
+  await settleLog(company.id);
   const letter = { id: newId(Date.now()), companyId: company.id, principalId: id, ip };
   await env.FILES.put(
     `dead-letters/data-console-audit/1-${createdCount}.json`,
@@ -121,14 +121,14 @@ async function aPerson(company: Company): Promise<Planted> {
 
 afterEach(resetClock);
 
-const fails = () => Promise.reject(new Error('The queue is away.'));
+const failToSend = () => Promise.reject(new Error('The queue is away.'));
 
 describe('the stored data about a person', () => {
   let person: Planted;
   let own: Awaited<ReturnType<typeof aUser>>;
   beforeAll(async () => {
     const company = await aProvisionedCompany();
-    person = await aPerson(company);
+    person = await plantPerson(company);
     own = await aUser(company, { can: ['users:list'] });
   });
 
@@ -213,7 +213,7 @@ describe('the erasure of a person', () => {
   it('removes all their data; what others rely on stays under one pseudonym, and others are unchanged', async () => {
     const company = await aProvisionedCompany();
     const elsewhere = await aCompany();
-    const person = await aPerson(company);
+    const person = await plantPerson(company);
     const { id, email, outsiderId, name, ip: theirIp, agent } = person;
     // Another one, whose address ends alike; and the same address in another company.
     const like = await aUser(company);
@@ -239,10 +239,10 @@ describe('the erasure of a person', () => {
       expect([kind, erased[kind] > 0]).toEqual([kind, true]);
     }
     // Of the other company, which has the address still, and of no other place.
-    const left = await placesOf([id, outsiderId, name, theirIp, agent]);
+    const left = await findPlaces([id, outsiderId, name, theirIp, agent]);
     const platform = env.COMPANY_LOG.idFromName('platform').toString();
     expect(left.filter((place) => !place.startsWith('IP_LIMITER') && !place.includes(platform))).toEqual([]);
-    const emails = (await placesOf([email])).filter((place) => !place.endsWith(alike));
+    const emails = (await findPlaces([email])).filter((place) => !place.endsWith(alike));
     expect(
       emails.every((place) => /^D1 (users|mail_requests|account_users|invitations)|^COMPANY_LOG/.test(place)),
     ).toBe(true);
@@ -282,12 +282,12 @@ describe('the erasure of a person', () => {
     expect((await must(company.as.delete(of(email)))).erased).toEqual({});
     expect((await company.as.get(of(email))).body.records).toEqual([]);
     // No file of an archived day is left that its log does not name.
-    expect((await keysOfFiles()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
+    expect((await listFileKeys()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
   });
 
   it('is complete after an interruption, and is refused for a person who is activated meanwhile', async () => {
     const company = await aProvisionedCompany();
-    const { id, email, outsiderId } = await aPerson(company);
+    const { id, email, outsiderId } = await plantPerson(company);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
     const activated = await sendOvertaken(
       /^update "users" set "is_active"/,
@@ -306,7 +306,7 @@ describe('the erasure of a person', () => {
     expect((await company.as.delete(of(email), { env: { COMPANY_LOG: away } as never })).status).toBe(500);
     expect(await countRows('users where id = ?', id)).toBe(1);
     await must(company.as.delete(of(email)));
-    expect(await placesOf([id, outsiderId])).toEqual([]);
+    expect(await findPlaces([id, outsiderId])).toEqual([]);
   });
 
   it('removes them from sent and pending webhook deliveries, and from its own events', async () => {
@@ -317,10 +317,10 @@ describe('the erasure of a person', () => {
         json: { name: 'Of a person', slug: 'of-a-person', description: 'Has one member.' },
       }),
     );
-    const receiver = aReceiver('status.500');
-    const { _id: endpoint } = await anEndpoint(company, receiver, ['*', 'audit.records']);
-    const other = aReceiver();
-    await anEndpoint(company, other);
+    const receiver = createReceiver('status.500');
+    const { _id: endpoint } = await createEndpoint(company, receiver, ['*', 'audit.records']);
+    const other = createReceiver();
+    await createEndpoint(company, other);
     await must(company.as.put(`/v1/users/${id}`, { json: { name: 'Petra Pending' } }));
     await must(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [group] } }));
     await must(company.as.post(`/v1/users/${id}/deactivate`));
@@ -332,11 +332,11 @@ describe('the erasure of a person', () => {
     expect(kinds).toContain('webhook_deliveries');
 
     // What is told meanwhile waits: the queue is away.
-    const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
+    const held = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
     const { erased } = await must(company.as.delete(of(email), { env: held }));
     expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
     expect(await countRows("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
-    expect(await placesOf([id, email, 'Petra Pending'])).toEqual([]);
+    expect(await findPlaces([id, email, 'Petra Pending'])).toEqual([]);
     const before = (await other.received()).length;
     await receiver.behave('ok');
     await must(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
@@ -359,11 +359,11 @@ describe('the erasure of a person', () => {
   ])('removes them from events that are being handed out at that moment, too: %s', async (_, query) => {
     const company = await aCompany();
     const { id, email } = await aUser(company);
-    const receiver = aReceiver('status.500');
-    const { _id: endpoint } = await anEndpoint(company, receiver);
+    const receiver = createReceiver('status.500');
+    const { _id: endpoint } = await createEndpoint(company, receiver);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
     await expect.poll(() => countRows('events where company_id = ?', company.id)).toBe(0);
-    const held = { WEBHOOKS: { send: fails, sendBatch: fails } } as never;
+    const held = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
     await must(company.as.post(`/v1/users/${id}/activate`, { env: held }));
     await must(company.as.post(`/v1/users/${id}/deactivate`, { env: held }));
     const rival = () => must(company.as.delete(of(email), { env: held }));
@@ -373,12 +373,12 @@ describe('the erasure of a person', () => {
     expect(await countRows('events where company_id = ?', company.id)).toBe(0);
     const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
     expect(records.length).toBeGreaterThan(2);
-    expect(await placesOf([id, email])).toEqual([]);
+    expect(await findPlaces([id, email])).toEqual([]);
   });
 
   it('removes them from records that a queue hands over later, but not from those after coming back', async () => {
     const company = await aProvisionedCompany();
-    const { id, email, outsiderId, ip } = await aPerson(company);
+    const { id, email, outsiderId, ip } = await plantPerson(company);
     const events = await readRecords('share', company.id);
     const theirs = events.filter(({ actorEmail }) => actorEmail === email);
     const details = { asked: `${email}, as ${outsiderId}` };
@@ -393,7 +393,7 @@ describe('the erasure of a person', () => {
     await storeInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
     const kept = await readRecords('share', company.id);
     expect(late.every((event) => kept.some((each) => each.id === event.id && each.actorEmail !== email))).toBe(true);
-    expect(await placesOf([id, outsiderId, email])).toEqual([]);
+    expect(await findPlaces([id, outsiderId, email])).toEqual([]);
     expect((await readRecords('audit', company.id)).filter((each) => each.ip === ip)).toEqual([]);
 
     const again = { ...late[0], id: newId(Date.now()), occurredAt: Date.now() + 1000 };
@@ -418,7 +418,7 @@ describe('the erasure of a person', () => {
     const company = await aCompany();
     await must(company.as.post('/v1/users/invite', { json: { email: 'only@invited.test' } }));
     expect((await must(company.as.delete(of('only@invited.test')))).erased).toMatchObject({ users: 1, invitations: 1 });
-    expect(await placesOf(['only@invited.test'])).toEqual([]);
+    expect(await findPlaces(['only@invited.test'])).toEqual([]);
     const { status, body } = await company.as.delete(of(company.owner.email));
     expect([status, body.error]).toEqual([409, 'USER_ACTIVE']);
     expect((await must(company.as.delete(of('nobody@x.test')))).erased).toEqual({});

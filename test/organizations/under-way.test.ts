@@ -2,7 +2,13 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aStarted, downloadArchive, finish, getExport, objectsOf, oneFile } from '../company-exports/support.ts';
-import { aSchedule, countTo, runDue, SCHEDULES_PATH, aHeldQueue as someSchedules } from '../schedules/support.ts';
+import {
+  countMailsTo,
+  createSchedule,
+  runDue,
+  SCHEDULES_PATH,
+  createHeldQueue as someSchedules,
+} from '../schedules/support.ts';
 import { call } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { EMAIL } from '../support/mail.ts';
@@ -23,16 +29,16 @@ import {
   waitForAnalysis,
 } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
-import { end, operator, pathOf, placesOf, runErasure } from './looking.ts';
+import { endAtOnce, findPlaces, makePath, operator, runErasure } from './looking.ts';
 
-const setStatus = (company: Company, status: string) => must(operator.patch(pathOf(company), { json: { status } }));
+const setStatus = (company: Company, status: string) => must(operator.patch(makePath(company), { json: { status } }));
 const suspend = (company: Company) => setStatus(company, 'suspended');
 const activate = (company: Company) => setStatus(company, 'active');
 
 const ROWS = 300;
 
 /** A load that is confirmed, and whose message the queue of the test holds. */
-async function aLoad(company: Company) {
+async function createLoad(company: Company) {
   const queue = createHeldQueue();
   const id = await uploadFiles(company, [makeFile('clientes.csv', makeCsvTable(ROWS))], { env: queue.env });
   await deliverAllMessages(queue);
@@ -43,9 +49,9 @@ async function aLoad(company: Company) {
 }
 
 /** A schedule of which a mail to its owner is due, and the message that has it sent. */
-async function aDueSchedule(company: Company) {
+async function createDueSchedule(company: Company) {
   const visualization = await aVisualization(company.as, 'SELECT 1 AS one');
-  const { _id: id } = await aSchedule(company.as, visualization, { recipients: [{ user_id: company.owner.id }] });
+  const { _id: id } = await createSchedule(company.as, visualization, { recipients: [{ user_id: company.owner.id }] });
   const queue = someSchedules();
   await must(company.as.post(`${SCHEDULES_PATH}/${id}/run`, { env: queue.env }));
   return { id, queue, message: queue.messages.shift() as JobMessage };
@@ -66,7 +72,7 @@ const logIn = ({ slug, owner }: Company, changed: Record<string, string>) =>
 describe('when a company is suspended meanwhile,', () => {
   it('an upload job loads each row once, now or after the suspension', async () => {
     const company = await aProvisionedCompany();
-    const { id, queue, message } = await aLoad(company);
+    const { id, queue, message } = await createLoad(company);
     const rival = () => suspend(company);
     await sendOvertaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliverMessage(message, { ...queue.env, ...changed }));
     expect((await company.as.get('/v1/managed-tables')).status).toBe(403);
@@ -79,7 +85,7 @@ describe('when a company is suspended meanwhile,', () => {
 
   it('an upload job publishes no row until the suspension has ended', async () => {
     const company = await aProvisionedCompany();
-    const { id, queue, message } = await aLoad(company);
+    const { id, queue, message } = await createLoad(company);
     const { outcome } = await rivalBeforeStatement(company.id, /COPY/, () => suspend(company));
     await deliverMessage(message, queue.env);
     await outcome;
@@ -94,14 +100,14 @@ describe('when a company is suspended meanwhile,', () => {
 
   it('a scheduled run mails nothing, and sends its mail once after the suspension', async () => {
     const company = await aProvisionedCompany();
-    const { id, queue, message } = await aDueSchedule(company);
-    const before = countTo(company.owner.email);
+    const { id, queue, message } = await createDueSchedule(company);
+    const before = countMailsTo(company.owner.email);
     const sent = await sendOvertaken(
       INSERT_DELIVERY,
       () => suspend(company),
       (changed) => deliverMessage(message, { ...queue.env, ...changed, EMAIL }),
     );
-    expect([sent, countTo(company.owner.email)]).toEqual(['done', before]);
+    expect([sent, countMailsTo(company.owner.email)]).toEqual(['done', before]);
     await activate(company);
     advanceClock(5 * 60_000);
     try {
@@ -109,7 +115,7 @@ describe('when a company is suspended meanwhile,', () => {
     } finally {
       resetClock();
     }
-    expect(countTo(company.owner.email)).toBe(before + 1);
+    expect(countMailsTo(company.owner.email)).toBe(before + 1);
     expect((await must(company.as.get(`${SCHEDULES_PATH}/${id}`))).last_run).toMatchObject({ status: 'done', sent: 1 });
   });
 
@@ -135,7 +141,7 @@ describe('when a company is suspended meanwhile,', () => {
 
 describe('when a company is erased meanwhile,', () => {
   const erase = async (company: Company) => {
-    await end(company);
+    await endAtOnce(company);
     await runErasure(company);
   };
   /** Nothing is there, and nothing comes once what was under way has ended; nor when it is looked after again. */
@@ -144,7 +150,7 @@ describe('when a company is erased meanwhile,', () => {
     advanceClock(2 * 60 * 60_000);
     try {
       await runScheduled();
-      expect(await placesOf([company.id, company.owner.email])).toEqual([]);
+      expect(await findPlaces([company.id, company.owner.email])).toEqual([]);
     } finally {
       resetClock();
     }
@@ -152,7 +158,7 @@ describe('when a company is erased meanwhile,', () => {
 
   it('an upload job loads no more rows, and its message is dropped', async () => {
     const company = await aProvisionedCompany();
-    const { queue, message } = await aLoad(company);
+    const { queue, message } = await createLoad(company);
     const rival = () => erase(company);
     await sendOvertaken(INSERT_OUTBOX_EVENT, rival, (changed) => deliverMessage(message, { ...queue.env, ...changed }));
     expect(await deliverMessage(message, queue.env)).toBe('done');
@@ -162,15 +168,15 @@ describe('when a company is erased meanwhile,', () => {
 
   it('a scheduled run mails nothing', async () => {
     const company = await aProvisionedCompany();
-    const { queue, message } = await aDueSchedule(company);
-    const before = countTo(company.owner.email);
+    const { queue, message } = await createDueSchedule(company);
+    const before = countMailsTo(company.owner.email);
     await sendOvertaken(
       INSERT_DELIVERY,
       () => erase(company),
       (changed) => deliverMessage(message, { ...queue.env, ...changed, EMAIL }),
     );
     expect(await deliverMessage(message, { ...queue.env, EMAIL })).toBe('done');
-    expect(countTo(company.owner.email)).toBe(before);
+    expect(countMailsTo(company.owner.email)).toBe(before);
     await expectNothing(company);
   });
 

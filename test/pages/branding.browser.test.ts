@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bytesOf, PICTURES } from '../formats/image/pictures.ts';
+import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
 import { CHARTS, FILTERS } from './everything.ts';
 import { startHostSite } from './host.ts';
@@ -66,7 +66,7 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     dashboard = await createDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
     link = (await createLink(dashboard)).path;
     await requestApi('PUT', '/v1/company/branding', BRAND);
-    await uploadBytes('/v1/company/branding/logo', bytesOf(PICTURES.png));
+    await uploadBytes('/v1/company/branding/logo', decodePicture(PICTURES.png));
   });
 
   it.each(['light', 'dark'] as const)('styles a shared dashboard in a %s colour scheme', async (colorScheme) => {

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
-import { aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
-import { aTable } from '../managed-tables/support.ts';
+import { createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createTable } from '../managed-tables/support.ts';
 import { aSalesDashboard } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { resetClock, runScheduled } from '../support/clock.ts';
@@ -30,7 +30,9 @@ const login = ({ slug, owner }: Company, variables: Record<string, string>) =>
 describe('rotating the encryption key', () => {
   it('encrypts everything again, so that the old key can be removed', async () => {
     const company = await aProvisionedCompany();
-    const tableId = await aTable(company.as, 'kept', [{ name: 'a', display_name: 'a', type: 'text', nullable: true }]);
+    const tableId = await createTable(company.as, 'kept', [
+      { name: 'a', display_name: 'a', type: 'text', nullable: true },
+    ]);
     await company.as.put('/v1/auth/sso/config', {
       json: {
         type: 'oidc',
@@ -41,7 +43,7 @@ describe('rotating the encryption key', () => {
         jit_provisioning: false,
       },
     });
-    const signingKey = await aSigningKey(company);
+    const signingKey = await createSigningKey(company);
     const { code, backupCodes } = await enrolAuthenticator(company.as);
     const variables = rotated('ENCRYPTION_KEYS');
 
@@ -55,7 +57,7 @@ describe('rotating the encryption key', () => {
     expect((await company.as.get(`/v1/managed-tables/${tableId}`, newAlone)).status).toBe(200);
     const { dashboard } = await aSalesDashboard(company);
     const token = await hostToken(signingKey, { dashboard_id: dashboard._id });
-    expect((await embedOf('d', token).info(newAlone)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', token).info(newAlone)).status).toBe(200);
     const second = async (json: object, settings: { env: Record<string, string> }) => {
       const { pending_2fa_token } = (await login(company, settings.env)).body;
       return (await call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...json }, ...settings })).status;

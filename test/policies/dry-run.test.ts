@@ -48,7 +48,7 @@ const TABLES = [
 const WAITING = ['events', 'outbox', 'mail_requests'];
 
 /** The company's rows that such a write could touch, and a way to hold those of another moment against them. */
-async function stored(): Promise<{ rows: string; waiting: string[] }> {
+async function readStoredRows(): Promise<{ rows: string; waiting: string[] }> {
   const ofCompany = (table: string) =>
     env.CONTROL_DB.prepare(`select * from ${table} where company_id = ?`).bind(company.id);
   const found = await env.CONTROL_DB.batch([...TABLES, ...WAITING].map(ofCompany));
@@ -58,14 +58,14 @@ async function stored(): Promise<{ rows: string; waiting: string[] }> {
   return { rows: JSON.stringify(rows.slice(0, TABLES.length)), waiting: rows.slice(TABLES.length).flat() };
 }
 
-async function expectUnchanged(before: Awaited<ReturnType<typeof stored>>): Promise<void> {
-  const { rows, waiting } = await stored();
+async function expectUnchanged(before: Awaited<ReturnType<typeof readStoredRows>>): Promise<void> {
+  const { rows, waiting } = await readStoredRows();
   expect(rows).toBe(before.rows);
   expect(waiting.filter((row) => !before.waiting.includes(row))).toEqual([]);
 }
 
 /** Whether the evaluator allows each of these. */
-async function allowed(checks: Witness[]): Promise<boolean[]> {
+async function evaluateWitnesses(checks: Witness[]): Promise<boolean[]> {
   const answers: boolean[] = [];
   for (const { principal, action, resource } of checks) {
     const json = { principal: { type: principal.type, id: principal.id }, checks: [{ action, resource }] };
@@ -76,7 +76,7 @@ async function allowed(checks: Witness[]): Promise<boolean[]> {
 }
 
 /** What everybody may do on everything, and on some resources. */
-async function everything(principals: Witness['principal'][], resources: string[]): Promise<Map<string, boolean>> {
+async function listAllAccess(principals: Witness['principal'][], resources: string[]): Promise<Map<string, boolean>> {
   const found = new Map<string, boolean>();
   for (const principal of principals) {
     const checks = resources.flatMap((resource) => ALL_ACTIONS.map((action) => ({ action, resource })));
@@ -93,14 +93,14 @@ async function everything(principals: Witness['principal'][], resources: string[
  * Asks what a write would change, then writes: nothing changed before, each witness is as was told, and nobody gained or lost
  * anything else.
  */
-async function tried(
+async function tryWrite(
   principals: Witness['principal'][],
   as: Caller,
   method: Method,
   path: string,
   sent: Sent = {},
 ): Promise<{ gains: Witness[]; losses: Witness[] }> {
-  const before = await stored();
+  const before = await readStoredRows();
   const { status, body } = await dryRun(as, method, path, sent);
   expect([path, status, body]).toEqual([
     path,
@@ -109,13 +109,13 @@ async function tried(
   ]);
   await expectUnchanged(before);
   const resources = ['*', `arn:svc:users::${company.id}:user/*`, 'arn:svc:x'];
-  const was = await everything(principals, resources);
-  expect(await allowed(body.gains)).toEqual(body.gains.map(() => false));
-  expect(await allowed(body.losses)).toEqual(body.losses.map(() => true));
+  const was = await listAllAccess(principals, resources);
+  expect(await evaluateWitnesses(body.gains)).toEqual(body.gains.map(() => false));
+  expect(await evaluateWitnesses(body.losses)).toEqual(body.losses.map(() => true));
   await must(as[method](path, sent));
-  expect(await allowed(body.gains)).toEqual(body.gains.map(() => true));
-  expect(await allowed(body.losses)).toEqual(body.losses.map(() => false));
-  for (const [key, isAllowed] of await everything(principals, resources)) {
+  expect(await evaluateWitnesses(body.gains)).toEqual(body.gains.map(() => true));
+  expect(await evaluateWitnesses(body.losses)).toEqual(body.losses.map(() => false));
+  for (const [key, isAllowed] of await listAllAccess(principals, resources)) {
     if (isAllowed === was.get(key)) continue;
     const [id, action] = key.split(' ');
     const told: Witness[] = isAllowed ? body.gains : body.losses;
@@ -125,7 +125,7 @@ async function tried(
 }
 
 /** A user in a group that allows something and denies something. */
-async function aMember() {
+async function createMember() {
   const { id, as } = await aUser(company, { can: [] });
   const { name } = await must(company.as.get(`/v1/users/${id}`));
   await must(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [] } }));
@@ -143,10 +143,10 @@ const formatWitnesses = (witnesses: Witness[]) => witnesses.map(({ action, resou
 
 describe('a dry run of a change of access', () => {
   it('lists what a changed policy gives and takes, as requests then confirm', async () => {
-    const { principal, as, policy } = await aMember();
+    const { principal, as, policy } = await createMember();
     const document = { version: '2024-01-01', statements: [allow('policies:list', 'users:list')] };
     expect((await as.get('/v1/policies')).status).toBe(403);
-    const { gains, losses } = await tried([principal], company.as, 'put', `/v1/policies/${policy}`, {
+    const { gains, losses } = await tryWrite([principal], company.as, 'put', `/v1/policies/${policy}`, {
       json: { document },
     });
     expect(formatWitnesses(gains)).toEqual(['policies:list *']);
@@ -158,108 +158,108 @@ describe('a dry run of a change of access', () => {
   });
 
   it('lists what attaching and detaching a policy gives and takes, on both APIs', async () => {
-    const { principal, group } = await aMember();
+    const { principal, group } = await createMember();
     const readOnly = managedPolicyNamed('ReadOnly').id;
-    const attached = await tried([principal], company.as, 'post', `/v1/groups/${group}/policies/${readOnly}`);
+    const attached = await tryWrite([principal], company.as, 'post', `/v1/groups/${group}/policies/${readOnly}`);
     expect(formatWitnesses(attached.gains)).toContain('policies:list *');
     expect(attached.losses).toEqual([]);
-    const detached = await tried([principal], admin, 'delete', `/groups/${group}/policies/${readOnly}`);
+    const detached = await tryWrite([principal], admin, 'delete', `/groups/${group}/policies/${readOnly}`);
     expect(formatWitnesses(detached.losses)).toEqual(formatWitnesses(attached.gains));
     const denying = await aPolicy(company, [deny('users:get', 'mcp:connect')]);
-    const denied = await tried([principal], admin, 'post', `/groups/${group}/policies/${denying}`);
+    const denied = await tryWrite([principal], admin, 'post', `/groups/${group}/policies/${denying}`);
     expect(formatWitnesses(denied.losses)).toEqual(['users:get *', 'mcp:connect *']);
-    const freed = await tried([principal], company.as, 'delete', `/v1/groups/${group}/policies/${denying}`);
+    const freed = await tryWrite([principal], company.as, 'delete', `/v1/groups/${group}/policies/${denying}`);
     expect(formatWitnesses(freed.gains)).toEqual(['users:get *', 'mcp:connect *']);
   });
 
   it('lists nothing for policies that are created, copied or deleted while unattached', async () => {
-    const { principal } = await aMember();
+    const { principal } = await createMember();
     const nothing = { gains: [], losses: [], truncated: false };
     const json = makePolicyInput([allow('*')]);
-    expect(await tried([principal], company.as, 'post', '/v1/policies', { json })).toEqual(nothing);
+    expect(await tryWrite([principal], company.as, 'post', '/v1/policies', { json })).toEqual(nothing);
     const id = await aPolicy(company, [allow('*')]);
     const copy = { json: { name: 'A copy that is tried' } };
-    expect(await tried([principal], company.as, 'post', `/v1/policies/${id}/clone`, copy)).toEqual(nothing);
-    expect(await tried([principal], company.as, 'delete', `/v1/policies/${id}`)).toEqual(nothing);
+    expect(await tryWrite([principal], company.as, 'post', `/v1/policies/${id}/clone`, copy)).toEqual(nothing);
+    expect(await tryWrite([principal], company.as, 'delete', `/v1/policies/${id}`)).toEqual(nothing);
   });
 
   it('lists what creating and deleting a group gives and takes, on both APIs', async () => {
-    const [one, other] = [await aMember(), await aMember()];
+    const [one, other] = [await createMember(), await createMember()];
     const json = makeGroupInput({ roles: [{ name: 'All', target: '*', actions: ['*'] }] });
-    expect((await tried([one.principal], company.as, 'post', '/v1/groups', { json })).gains).toEqual([]);
+    expect((await tryWrite([one.principal], company.as, 'post', '/v1/groups', { json })).gains).toEqual([]);
     const organization = { json: { name: 'Made by a program that tries' } };
-    expect((await tried([one.principal], admin, 'post', '/groups', organization)).gains).toEqual([]);
-    const deleted = await tried([one.principal], company.as, 'delete', `/v1/groups/${one.group}`);
+    expect((await tryWrite([one.principal], admin, 'post', '/groups', organization)).gains).toEqual([]);
+    const deleted = await tryWrite([one.principal], company.as, 'delete', `/v1/groups/${one.group}`);
     expect(formatWitnesses(deleted.losses)).toContain('groups:list *');
     expect(formatWitnesses(deleted.losses)).toContain('users:delete *');
-    const byProgram = await tried([other.principal], admin, 'delete', `/groups/${other.group}`);
+    const byProgram = await tryWrite([other.principal], admin, 'delete', `/groups/${other.group}`);
     expect(formatWitnesses(byProgram.losses)).toEqual(formatWitnesses(deleted.losses));
   });
 
   it('lists what legacy permissions, and groups that have them, give and take', async () => {
-    const { principal, group } = await aMember();
+    const { principal, group } = await createMember();
     const made = { json: makePermissionInput(company) };
-    expect((await tried([principal], company.as, 'post', '/v1/permissions', made)).gains).toEqual([]);
+    expect((await tryWrite([principal], company.as, 'post', '/v1/permissions', made)).gains).toEqual([]);
     const id = await createPermission(company, { target: { company_id: company.id, service_name: 'concepts' } });
     const path = `/v1/groups/${group}/permissions`;
     const ids = { json: { permissionIds: [id] } };
-    expect(formatWitnesses((await tried([principal], company.as, 'post', path, ids)).gains)).toEqual([
+    expect(formatWitnesses((await tryWrite([principal], company.as, 'post', path, ids)).gains)).toEqual([
       'concepts:list *',
       'concepts:get *',
     ]);
-    const emptied = await tried([principal], company.as, 'put', path, { json: { permissionIds: [] } });
+    const emptied = await tryWrite([principal], company.as, 'put', path, { json: { permissionIds: [] } });
     expect(formatWitnesses(emptied.losses)).toEqual(['concepts:list *', 'concepts:get *']);
-    await tried([principal], company.as, 'put', path, ids);
-    await tried([principal], company.as, 'delete', path, ids);
-    await tried([principal], company.as, 'post', path, ids);
-    const changed = await tried([principal], company.as, 'put', `/v1/permissions/${id}`, {
+    await tryWrite([principal], company.as, 'put', path, ids);
+    await tryWrite([principal], company.as, 'delete', path, ids);
+    await tryWrite([principal], company.as, 'post', path, ids);
+    const changed = await tryWrite([principal], company.as, 'put', `/v1/permissions/${id}`, {
       json: { actions: ['delete'] },
     });
     expect([formatWitnesses(changed.gains), formatWitnesses(changed.losses)]).toEqual([
       ['concepts:delete *'],
       ['concepts:list *', 'concepts:get *'],
     ]);
-    expect(formatWitnesses((await tried([principal], company.as, 'delete', `/v1/permissions/${id}`)).losses)).toEqual([
-      'concepts:delete *',
-    ]);
+    expect(
+      formatWitnesses((await tryWrite([principal], company.as, 'delete', `/v1/permissions/${id}`)).losses),
+    ).toEqual(['concepts:delete *']);
   });
 
   it('lists the loss of an action only if no role grants it still', async () => {
-    const { principal, policy, group } = await aMember();
+    const { principal, policy, group } = await createMember();
     const json = { document: { version: '2024-01-01', statements: [allow('groups:list', 'users:list')] } };
     await must(company.as.put(`/v1/policies/${policy}`, { json }));
     // `groups:list` is the role's, too.
-    const detached = await tried([principal], company.as, 'delete', `/v1/groups/${group}/policies/${policy}`);
+    const detached = await tryWrite([principal], company.as, 'delete', `/v1/groups/${group}/policies/${policy}`);
     expect([detached.gains, formatWitnesses(detached.losses)]).toEqual([[], ['users:list *']]);
-    const { losses } = await tried([principal], company.as, 'delete', `/v1/groups/${group}`);
+    const { losses } = await tryWrite([principal], company.as, 'delete', `/v1/groups/${group}`);
     expect(formatWitnesses(losses)).toContain('groups:list *');
     expect(formatWitnesses(losses)).not.toContain('users:list *');
   });
 
   it('lists what entering and leaving groups gives and takes', async () => {
-    const [one, other] = [await aMember(), await aMember()];
+    const [one, other] = [await createMember(), await createMember()];
     const path = `/v1/users/${one.principal.id}/groups`;
     const denying = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${denying._id}/policies/${await aPolicy(company, [deny('groups:list')])}`));
-    const entered = await tried([one.principal, other.principal], company.as, 'post', path, {
+    const entered = await tryWrite([one.principal, other.principal], company.as, 'post', path, {
       json: { group_ids: [denying._id] },
     });
     expect([formatWitnesses(entered.gains), formatWitnesses(entered.losses)]).toEqual([[], ['groups:list *']]);
-    const left = await tried([one.principal], company.as, 'delete', path, { json: { group_ids: [denying._id] } });
+    const left = await tryWrite([one.principal], company.as, 'delete', path, { json: { group_ids: [denying._id] } });
     expect(formatWitnesses(left.gains)).toEqual(['groups:list *']);
-    const replaced = await tried([one.principal], company.as, 'put', path, { json: { group_ids: [denying._id] } });
+    const replaced = await tryWrite([one.principal], company.as, 'put', path, { json: { group_ids: [denying._id] } });
     expect(formatWitnesses(replaced.losses)).toContain('users:list *');
   });
 
   it('lists no loss if a user stays bound to the group in another account', async () => {
-    const { principal, group } = await aMember();
+    const { principal, group } = await createMember();
     const second = await must(admin.post('/accounts', { json: { name: 'Second of a trial' } }));
     const json = { principal_type: 'user', principal_id: principal.id, account_id: second.id };
-    expect((await tried([principal], admin, 'post', `/groups/${group}/bindings`, { json })).gains).toEqual([]);
+    expect((await tryWrite([principal], admin, 'post', `/groups/${group}/bindings`, { json })).gains).toEqual([]);
     const { results } = await must(admin.get(`/groups/${group}/bindings`));
     const [first, last] = results.map(({ id }: { id: string }) => `/groups/${group}/bindings/${id}`);
-    expect((await tried([principal], admin, 'delete', first)).losses).toEqual([]);
-    expect(formatWitnesses((await tried([principal], admin, 'delete', last)).losses)).toContain('groups:list *');
+    expect((await tryWrite([principal], admin, 'delete', first)).losses).toEqual([]);
+    expect(formatWitnesses((await tryWrite([principal], admin, 'delete', last)).losses)).toContain('groups:list *');
   });
 
   it('lists what service accounts gain, as for users', async () => {
@@ -268,28 +268,28 @@ describe('a dry run of a change of access', () => {
     const { name } = await must(admin.get(`/service-accounts/${robot.id}`));
     const principal = { type: 'service_account', id: robot.id, name };
     const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
-    const { gains } = await tried([principal], admin, 'post', `/groups/${groupId}/bindings`, { json });
+    const { gains } = await tryWrite([principal], admin, 'post', `/groups/${groupId}/bindings`, { json });
     expect(gains).toContainEqual({ principal, action: 'policies:list', resource: '*' });
   });
 
   it('lists nothing for an invitation, and invites nobody', async () => {
     const groupId = await aGroup(company, managedPolicyNamed('FullAdmin').id);
     const json = { email: 'tried@example.com', group_ids: [groupId] };
-    const before = await stored();
+    const before = await readStoredRows();
     const { status, body } = await dryRun(company.as, 'post', '/v1/users/invite', { json });
     expect([status, body]).toEqual([200, { gains: [], losses: [], truncated: false }]);
     await expectUnchanged(before);
   });
 
   it('lists nothing for deactivated users', async () => {
-    const { principal, group } = await aMember();
+    const { principal, group } = await createMember();
     await must(company.as.post(`/v1/users/${principal.id}/deactivate`));
     const { body } = await dryRun(company.as, 'delete', `/v1/groups/${group}`);
     expect(body).toEqual({ gains: [], losses: [], truncated: false });
   });
 
   it('names nobody whom the caller may not see', async () => {
-    const { principal, group } = await aMember();
+    const { principal, group } = await createMember();
     const statements = [
       allow('*'),
       { ...deny('users:get'), resources: [`arn:svc:users::${company.id}:user/${principal.id}`] },
@@ -309,7 +309,7 @@ describe('a dry run of a change of access', () => {
   });
 
   it('is refused with the same error as the write', async () => {
-    const { group, policy, principal } = await aMember();
+    const { group, policy, principal } = await createMember();
     const taken = await must(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
     const permission = await createPermission(company);
     const nobody = '0'.repeat(24);
@@ -350,7 +350,7 @@ describe('a dry run of a change of access', () => {
       [weak.as, 'delete', `/v1/policies/${policy}`],
     ];
     for (const [as, method, path, sent] of cases) {
-      const before = await stored();
+      const before = await readStoredRows();
       const tried = await dryRun(as, method, path, sent);
       await expectUnchanged(before);
       const done = await as[method](path, sent ?? {});
@@ -369,7 +369,7 @@ describe('a dry run of a change of access', () => {
 
   it('ignores an idempotency key', async () => {
     const headers = { 'Idempotency-Key': 'tried-then-done' };
-    const { group } = await aMember();
+    const { group } = await createMember();
     const path = `/v1/groups/${group}/policies/${managedPolicyNamed('ReadOnly').id}`;
     expect((await dryRun(company.as, 'post', path, { headers })).body.gains).not.toEqual([]);
     const done = await company.as.post(path, { headers });
@@ -380,7 +380,7 @@ describe('a dry run of a change of access', () => {
   });
 
   it('is audited as access:dry_run, not as the write', async () => {
-    const { group } = await aMember();
+    const { group } = await createMember();
     await must(dryRun(company.as, 'delete', `/v1/groups/${group}`));
     const told = async (action: string): Promise<string[]> => {
       const { records } = await must(company.as.get(`/v1/audit-events?action=${action}&per_page=100`));

@@ -23,10 +23,16 @@ const simulate = (type: string, id: string, ...checks: [action: string, resource
     json: { principal: { type, id }, checks: checks.map(([action, resource]) => ({ action, resource })) },
   });
 const userArn = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
-const decided = (kind: string, rest: object = {}) => ({ kind, policy_id: null, sid: null, group_id: null, ...rest });
+const makeDecision = (kind: string, rest: object = {}) => ({
+  kind,
+  policy_id: null,
+  sid: null,
+  group_id: null,
+  ...rest,
+});
 
 /** A user whom a policy allows, a policy denies, and a role lets: each through a group of its own. */
-async function aMixedUser() {
+async function createMixedUser() {
   const sid = 'People';
   const allowing = await must(
     company.as.post('/v1/policies', { json: makePolicyInput([{ ...allow('users:*'), sid }, allow('groups:list')]) }),
@@ -52,7 +58,7 @@ async function aMixedUser() {
 
 describe('a policy simulation', () => {
   it('names what decides: a Deny, an Allow, a legacy grant, or nothing', async () => {
-    const user = await aMixedUser();
+    const user = await createMixedUser();
     const { status, body } = await simulate(
       'user',
       user.id,
@@ -66,18 +72,18 @@ describe('a policy simulation', () => {
     expect(status).toBe(200);
     const allowedBy = { policy_id: user.allowing._id, sid: user.sid, group_id: user.allowed._id };
     expect(body.results.map(({ allowed, decided_by }: Record<string, unknown>) => [allowed, decided_by])).toEqual([
-      [false, decided('deny', { policy_id: user.denying._id, group_id: user.denied._id })],
-      [true, decided('allow', allowedBy)],
-      [true, decided('allow', allowedBy)],
-      [true, decided('legacy', { group_id: user.legacy._id })],
-      [true, decided('legacy', { group_id: user.legacy._id })],
-      [false, decided('none')],
+      [false, makeDecision('deny', { policy_id: user.denying._id, group_id: user.denied._id })],
+      [true, makeDecision('allow', allowedBy)],
+      [true, makeDecision('allow', allowedBy)],
+      [true, makeDecision('legacy', { group_id: user.legacy._id })],
+      [true, makeDecision('legacy', { group_id: user.legacy._id })],
+      [false, makeDecision('none')],
     ]);
     expect(body.results[0]).toMatchObject({ action: 'users:get', resource: userArn(company.owner.id) });
   });
 
   it('names no policy and no group that the caller may not see', async () => {
-    const user = await aMixedUser();
+    const user = await createMixedUser();
     const { as } = await aUser(company, {
       can: ['policies:get', 'policies:list'],
       denied: ['policies:get', 'groups:get'],
@@ -88,9 +94,9 @@ describe('a policy simulation', () => {
     const json = { principal: { type: 'user', id: user.id }, checks };
     const { results } = await must(as.post('/v1/policies/simulate', { json }));
     const shown = [
-      decided('deny', { group_id: user.denied._id }),
-      decided('allow', { policy_id: user.allowing._id, sid: user.sid }),
-      decided('legacy', { group_id: user.legacy._id }),
+      makeDecision('deny', { group_id: user.denied._id }),
+      makeDecision('allow', { policy_id: user.allowing._id, sid: user.sid }),
+      makeDecision('legacy', { group_id: user.legacy._id }),
     ];
     expect(results.map(({ decided_by }: Record<string, unknown>) => decided_by)).toEqual(shown);
     const able = await must(as.post('/v1/policies/who-can?per_page=100', { json: { action: 'users:list', resource } }));
@@ -100,7 +106,7 @@ describe('a policy simulation', () => {
   });
 
   it('gives the same decisions as real requests get', async () => {
-    const user = await aMixedUser();
+    const user = await createMixedUser();
     const policyId = managedPolicyNamed('ReadOnly').id;
     const requests: [path: string, action: string, resource: string][] = [
       ['/v1/users', 'users:list', userArn('*')],
@@ -125,7 +131,7 @@ describe('a policy simulation', () => {
 
   it('names ownership as what decides for the owner', async () => {
     const { body } = await simulate('user', company.owner.id, ['company:update_sso', '*']);
-    expect(body.results[0]).toMatchObject({ allowed: true, decided_by: decided('owner') });
+    expect(body.results[0]).toMatchObject({ allowed: true, decided_by: makeDecision('owner') });
   });
 
   it('considers the groups of a service account in its own account', async () => {
@@ -180,7 +186,7 @@ describe('a policy simulation', () => {
 
 describe('the access of the caller', () => {
   it('is returned with its policies and every action allowed on all resources', async () => {
-    const user = await aMixedUser();
+    const user = await createMixedUser();
     await must(company.as.post(`/v1/groups/${user.denied._id}/policies/${user.allowing._id}`));
     const { status, body } = await user.as.get('/v1/auth/permissions');
     expect([status, body]).toEqual([

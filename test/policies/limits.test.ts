@@ -12,11 +12,11 @@ beforeEach(async () => {
 });
 
 const KIB = 1024;
-const bytesOf = (statements: PolicyStatement[]) =>
+const measureBytes = (statements: PolicyStatement[]) =>
   new TextEncoder().encode(JSON.stringify({ version: '2024-01-01', statements })).length;
 
 /** Statements of a document of exactly so many bytes. */
-function statementsOf(bytes: number): PolicyStatement[] {
+function makeStatements(bytes: number): PolicyStatement[] {
   const statement = (filler: number): PolicyStatement => ({
     ...allow('users:list'),
     resources: Array.from({ length: Math.ceil(filler / 500) }, (_, at) =>
@@ -24,14 +24,14 @@ function statementsOf(bytes: number): PolicyStatement[] {
     ),
   });
   let filler = bytes - 2 * KIB;
-  for (let rounds = 0; rounds < 10; rounds += 1) filler += bytes - bytesOf([statement(filler)]);
+  for (let rounds = 0; rounds < 10; rounds += 1) filler += bytes - measureBytes([statement(filler)]);
   const statements = [statement(filler)];
-  expect(bytesOf(statements)).toBe(bytes);
+  expect(measureBytes(statements)).toBe(bytes);
   return statements;
 }
 
-const policies = (count: number, bytes = 20 * KIB) =>
-  Promise.all(Array.from({ length: count }, () => aPolicy(company, statementsOf(bytes))));
+const createPolicies = (count: number, bytes = 20 * KIB) =>
+  Promise.all(Array.from({ length: count }, () => aPolicy(company, makeStatements(bytes))));
 
 const expectRefused = ({ status, body }: ApiResponse, code: 'POLICY_LIMIT_EXCEEDED' | 'AlreadyExists') => {
   expect([status, body.error]).toEqual([409, code]);
@@ -41,9 +41,9 @@ const expectRefused = ({ status, body }: ApiResponse, code: 'POLICY_LIMIT_EXCEED
 describe('a policy document', () => {
   it('has at most 20 KiB', async () => {
     const { as } = company;
-    const made = await as.post('/v1/policies', { json: makePolicyInput(statementsOf(20 * KIB)) });
+    const made = await as.post('/v1/policies', { json: makePolicyInput(makeStatements(20 * KIB)) });
     expect(made.status).toBe(201);
-    const tooLarge = makePolicyInput(statementsOf(20 * KIB + 1));
+    const tooLarge = makePolicyInput(makeStatements(20 * KIB + 1));
     expectRefused(await as.post('/v1/policies', { json: tooLarge }), 'POLICY_LIMIT_EXCEEDED');
     const { document } = tooLarge;
     expectRefused(await as.put(`/v1/policies/${made.body._id}`, { json: { document } }), 'POLICY_LIMIT_EXCEEDED');
@@ -53,7 +53,7 @@ describe('a policy document', () => {
 describe('a group', () => {
   it('has at most 50 policies, on both APIs, also if another is attached meanwhile', async () => {
     const group = await createConsoleGroup(company);
-    const ids = await policies(51, 3 * KIB);
+    const ids = await createPolicies(51, 3 * KIB);
     const path = (id: string) => `/v1/groups/${group._id}/policies/${id}`;
     for (const id of ids.slice(0, 49)) await must(company.as.post(path(id)));
     const rival = createRivalEnv(/^insert into "group_policies"/, () => must(company.as.post(path(ids[49] as string))));
@@ -72,8 +72,8 @@ describe('the policy documents of one principal', () => {
   /** Two groups whose documents have 240 and 20 KiB: together 4 KiB more than may reach one. */
   const twoGroups = async () => {
     const [large, small] = [
-      await aGroup(company, ...(await policies(12))),
-      await aGroup(company, ...(await policies(1))),
+      await aGroup(company, ...(await createPolicies(12))),
+      await aGroup(company, ...(await createPolicies(1))),
     ];
     return { large, small };
   };
@@ -100,7 +100,7 @@ describe('the policy documents of one principal', () => {
 
   it('have at most 256 KiB when a policy is attached or made longer', async () => {
     const { large } = await twoGroups();
-    const [first, second] = await policies(2, 10 * KIB);
+    const [first, second] = await createPolicies(2, 10 * KIB);
     const other = await aGroup(company, first as string);
     const user = await aUser(company);
     await bind(company, large, user.id);
@@ -109,7 +109,7 @@ describe('the policy documents of one principal', () => {
     expectRefused(await attach(other), 'POLICY_LIMIT_EXCEEDED');
     expect((await attach(await aGroup(company))).status).toBe(204);
     const change = (bytes: number) =>
-      company.as.put(`/v1/policies/${first}`, { json: { document: makePolicyInput(statementsOf(bytes)).document } });
+      company.as.put(`/v1/policies/${first}`, { json: { document: makePolicyInput(makeStatements(bytes)).document } });
     expectRefused(await change(17 * KIB), 'POLICY_LIMIT_EXCEEDED');
     expect((await change(16 * KIB)).status).toBe(200);
   });

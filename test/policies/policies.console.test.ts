@@ -20,8 +20,8 @@ beforeAll(async () => {
   company = await aCompany();
 });
 
-const create = (json: Record<string, unknown>) => company.as.post('/v1/policies', { json });
-const aPolicy = async (statements = READS) => (await create(makePolicyInput(statements))).body;
+const postPolicy = (json: Record<string, unknown>) => company.as.post('/v1/policies', { json });
+const createPolicy = async (statements = READS) => (await postPolicy(makePolicyInput(statements))).body;
 
 describe('a policy', () => {
   it('is created, and shown as it was sent', async () => {
@@ -32,7 +32,7 @@ describe('a policy', () => {
         description: 'Reads.',
       },
     );
-    const { status, body } = await create(input);
+    const { status, body } = await postPolicy(input);
     expect([status, body]).toEqual([
       201,
       {
@@ -61,7 +61,11 @@ describe('a policy', () => {
     [{ document: { version: '2024-01-01', statements: [] } }, 'document.statements'],
     [{ document: { version: '2024-01-01', statements: READS, id: 'x' } }, 'document.id'],
   ])('with %j is not valid', async (wrong, field) => {
-    expect(readInvalidFields(await create(makePolicyInput(READS, wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await postPolicy(makePolicyInput(READS, wrong)))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      field,
+    ]);
   });
 
   it.each([
@@ -77,24 +81,27 @@ describe('a policy', () => {
     [{ sid: '' }, 'sid'],
   ])('with a statement of %j is not valid', async (wrong, field) => {
     const statements = [{ ...allow('users:list'), ...wrong }];
-    const answer = await create(makePolicyInput(statements as never));
+    const answer = await postPolicy(makePolicyInput(statements as never));
     expect(readInvalidFields(answer)).toEqual([422, 'VALIDATION_ERROR', `document.statements.0.${field}`]);
   });
 
   it('is refused over the limit of its length', async () => {
     const resources = Array.from({ length: 100 }, (_, n) => `arn:svc:users::${company.id}:user/${n}${'x'.repeat(400)}`);
-    const answer = await create(makePolicyInput([{ ...allow('users:list'), resources }]));
+    const answer = await postPolicy(makePolicyInput([{ ...allow('users:list'), resources }]));
     expect(readStatusAndCode(answer)).toEqual([409, 'POLICY_LIMIT_EXCEEDED']);
   });
 
   it('is refused a name that another policy has, managed ones included', async () => {
-    const { name } = await aPolicy();
-    expect(readStatusAndCode(await create(makePolicyInput(READS, { name })))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
-    expect(readStatusAndCode(await create(makePolicyInput(READS, { name: 'FullAdmin' })))).toEqual([
+    const { name } = await createPolicy();
+    expect(readStatusAndCode(await postPolicy(makePolicyInput(READS, { name })))).toEqual([
       409,
       'POLICY_NAME_DUPLICATE',
     ]);
-    const { _id } = await aPolicy();
+    expect(readStatusAndCode(await postPolicy(makePolicyInput(READS, { name: 'FullAdmin' })))).toEqual([
+      409,
+      'POLICY_NAME_DUPLICATE',
+    ]);
+    const { _id } = await createPolicy();
     for (const taken of [name, 'ReadOnly']) {
       const answer = await company.as.put(`/v1/policies/${_id}`, { json: { name: taken } });
       expect(readStatusAndCode(answer)).toEqual([409, 'POLICY_NAME_DUPLICATE']);
@@ -104,7 +111,7 @@ describe('a policy', () => {
   });
 
   it('changes only what is sent', async () => {
-    const before = await aPolicy();
+    const before = await createPolicy();
     const put = async (json: object) => (await company.as.put(`/v1/policies/${before._id}`, { json })).body;
     const renamed = await put({ name: 'Renamed' });
     expect(renamed).toEqual({
@@ -121,7 +128,7 @@ describe('a policy', () => {
   });
 
   it('is deleted once, and not while a group uses it', async () => {
-    const { _id } = await aPolicy();
+    const { _id } = await createPolicy();
     const group = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
     const used = await company.as.delete(`/v1/policies/${_id}`);
@@ -171,7 +178,7 @@ describe('the clone of a policy', () => {
   it('is refused with a taken name', async () => {
     const path = `/v1/policies/${managedPolicyNamed('UserManager').id}/clone`;
     expect(readInvalidFields(await company.as.post(path, { json: {} }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
-    for (const name of ['UserManager', (await aPolicy()).name]) {
+    for (const name of ['UserManager', (await createPolicy()).name]) {
       expect(readStatusAndCode(await company.as.post(path, { json: { name } }))).toEqual([
         409,
         'POLICY_NAME_DUPLICATE',
@@ -224,8 +231,8 @@ describe('the access to single policies', () => {
   const named = (name: string) => `arn:svc:iam::${company.id}:policy/inline/${name}`;
 
   it('is granted by their name, and shows nothing of others', async () => {
-    const mine = (await create(makePolicyInput(READS, { name: 'Team North' }))).body;
-    const other = await aPolicy();
+    const mine = (await postPolicy(makePolicyInput(READS, { name: 'Team North' }))).body;
+    const other = await createPolicy();
     const { as } = await aUser(company, { can: ['policies:*'], on: [named('Team*')] });
     expect((await as.get(`/v1/policies/${mine._id}`)).status).toBe(200);
     // One that is there, a managed one, one that is not: all the same, and before the body is looked at.
@@ -247,14 +254,14 @@ describe('the access to single policies', () => {
     const { as } = await aUser(company, { can: ['policies:get'], on: ['arn:svc:iam:::policy/managed/Read*'] });
     expect((await as.get(`/v1/policies/${managedPolicyNamed('ReadOnly').id}`)).status).toBe(200);
     expect((await as.get(`/v1/policies/${managedPolicyNamed('FullAdmin').id}`)).status).toBe(403);
-    expect((await as.get(`/v1/policies/${(await aPolicy())._id}`)).status).toBe(403);
+    expect((await as.get(`/v1/policies/${(await createPolicy())._id}`)).status).toBe(403);
   });
 
   it('can be denied for a single policy', async () => {
-    const hidden = (await create(makePolicyInput(READS, { name: 'Hidden from all' }))).body;
-    const { _id: shown } = await aPolicy();
+    const hidden = (await postPolicy(makePolicyInput(READS, { name: 'Hidden from all' }))).body;
+    const { _id: shown } = await createPolicy();
     const { _id: group } = await createConsoleGroup(company);
-    const denial = (await create(makePolicyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
+    const denial = (await postPolicy(makePolicyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
     await must(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
     const { as, id } = await aUser(company, { can: ['policies:get'] });
     await addToGroups(company, id, group);

@@ -19,18 +19,18 @@ beforeAll(async () => {
   admin = signed(company.apiKey);
 });
 
-interface Able {
+interface AllowedPrincipal {
   principal: { type: string; id: string; name: string };
   decided_by: Record<string, unknown>;
 }
 
-const whoCan = async (action: string, resource = '*', as: Caller = company.as): Promise<Able[]> =>
+const whoCan = async (action: string, resource = '*', as: Caller = company.as): Promise<AllowedPrincipal[]> =>
   (await must(as.post('/v1/policies/who-can?per_page=100', { json: { action, resource } }))).records;
 
-const ids = (able: Able[]): string[] => able.map(({ principal }) => principal.id);
+const listIds = (able: AllowedPrincipal[]): string[] => able.map(({ principal }) => principal.id);
 
 /** A user in groups with these policies. */
-async function aUserWith(...policyIds: string[]): Promise<{ id: string; as: Caller; groupId: string }> {
+async function createUserWith(...policyIds: string[]): Promise<{ id: string; as: Caller; groupId: string }> {
   const user = await aUser(company, { can: [] });
   const group = await createConsoleGroup(company);
   for (const id of policyIds) await must(company.as.post(`/v1/groups/${group._id}/policies/${id}`));
@@ -42,9 +42,9 @@ describe('the list of who can do something', () => {
   it('has everybody whom the evaluator allows it, with what decides, and nobody else', async () => {
     const reading = await aPolicy(company, [{ ...allow('concepts:list'), sid: 'Reads' }]);
     const denying = await aPolicy(company, [deny('concepts:list')]);
-    const able = await aUserWith(reading);
-    const denied = await aUserWith(reading, denying);
-    const deactivated = await aUserWith(reading);
+    const able = await createUserWith(reading);
+    const denied = await createUserWith(reading, denying);
+    const deactivated = await createUserWith(reading);
     await must(company.as.post(`/v1/users/${deactivated.id}/deactivate`));
     const invited = await must(
       company.as.post('/v1/users/invite', { json: { email: 'who@example.com', group_ids: [able.groupId] } }),
@@ -54,8 +54,8 @@ describe('the list of who can do something', () => {
     await addToGroups(company, byRole.id, legacy._id);
     const robot = await aServiceAccountThat(company, allow('concepts:*'));
     const found = await whoCan('concepts:list');
-    expect(ids(found)).toEqual(expect.arrayContaining([company.owner.id, able.id, byRole.id, robot.id]));
-    for (const id of [denied.id, deactivated.id, invited._id]) expect(ids(found)).not.toContain(id);
+    expect(listIds(found)).toEqual(expect.arrayContaining([company.owner.id, able.id, byRole.id, robot.id]));
+    for (const id of [denied.id, deactivated.id, invited._id]) expect(listIds(found)).not.toContain(id);
     const by = (id: string) => found.find(({ principal }) => principal.id === id)?.decided_by;
     expect(by(company.owner.id)).toMatchObject({ kind: 'owner' });
     expect(by(able.id)).toEqual({ kind: 'allow', policy_id: reading, sid: 'Reads', group_id: able.groupId });
@@ -80,7 +80,7 @@ describe('the list of who can do something', () => {
         ] as const) {
           const json = { principal: { type, id }, checks: [{ action, resource }] };
           const [{ allowed, decided_by }] = (await must(other.as.post('/v1/policies/simulate', { json }))).results;
-          const told = (records as Able[]).find(({ principal }) => principal.id === id);
+          const told = (records as AllowedPrincipal[]).find(({ principal }) => principal.id === id);
           expect([action, resource, id, told?.decided_by]).toEqual([
             action,
             resource,
@@ -128,11 +128,11 @@ describe('the list of who can do something', () => {
 
   it('takes the resource `**` as everything, and `arn:*` as everything with an ARN', async () => {
     const [all, named] = [
-      await aUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['**'] }])),
-      await aUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['arn:*'] }])),
+      await createUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['**'] }])),
+      await createUserWith(await aPolicy(company, [{ ...allow('webhooks:list'), resources: ['arn:*'] }])),
     ];
     const found = async (resource: string) =>
-      ids(await whoCan('webhooks:list', resource)).filter((id) => [all.id, named.id].includes(id));
+      listIds(await whoCan('webhooks:list', resource)).filter((id) => [all.id, named.id].includes(id));
     expect(await found('*')).toEqual([all.id]);
     expect((await found('arn:svc:')).toSorted()).toEqual([all.id, named.id].toSorted());
   });
@@ -144,16 +144,16 @@ describe('the list of who can do something', () => {
     const json = { principal_type: 'user', principal_id: user.id, account_id: second.id };
     await must(admin.post(`/groups/${groupId}/bindings`, { json }));
     const robot = await aServiceAccount(company, [groupId]);
-    expect(ids(await whoCan('semantic:list'))).toEqual(expect.arrayContaining([user.id, robot.id]));
+    expect(listIds(await whoCan('semantic:list'))).toEqual(expect.arrayContaining([user.id, robot.id]));
     await must(admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }));
-    expect(ids(await whoCan('semantic:list'))).not.toContain(robot.id);
+    expect(listIds(await whoCan('semantic:list'))).not.toContain(robot.id);
   });
 
   it('has everybody without a Deny for mcp:connect, which needs no Allow', async () => {
-    const [free, kept] = [await aUserWith(), await aUserWith(await aPolicy(company, [deny('mcp:connect')]))];
+    const [free, kept] = [await createUserWith(), await createUserWith(await aPolicy(company, [deny('mcp:connect')]))];
     const found = await whoCan('mcp:connect');
-    expect(ids(found)).toContain(free.id);
-    expect(ids(found)).not.toContain(kept.id);
+    expect(listIds(found)).toContain(free.id);
+    expect(listIds(found)).not.toContain(kept.id);
     expect(found.find(({ principal }) => principal.id === free.id)?.decided_by).toMatchObject({ kind: 'none' });
   });
 
@@ -170,22 +170,22 @@ describe('the list of who can do something', () => {
       must(other.as.post(`/v1/policies/who-can?page=${number}&per_page=3`, { json }));
     const [first, second, third] = [await page(1), await page(2), await page(3)];
     expect(new Set([first, second, third].map(({ total }) => total)).size).toBe(1);
-    const all = [first, second, third].flatMap(({ records }) => ids(records));
+    const all = [first, second, third].flatMap(({ records }) => listIds(records));
     expect(new Set(all).size).toBe(Math.min(9, first.total));
     expect(first.total).toBeGreaterThanOrEqual(6);
   });
 
   it('has nobody whom the caller may not see', async () => {
-    const user = await aUserWith(await aPolicy(company, [allow('ontology:list')]));
+    const user = await createUserWith(await aPolicy(company, [allow('ontology:list')]));
     const statements = [allow('policies:list'), { ...deny('users:get'), resources: [`arn:svc:users::*/${user.id}`] }];
     const { id } = await aUser(company, { can: [] });
     await addToGroups(company, id, await aGroup(company, await aPolicy(company, statements)));
-    expect(ids(await whoCan('ontology:list'))).toContain(user.id);
+    expect(listIds(await whoCan('ontology:list'))).toContain(user.id);
     const watcher = await aUser(company, { can: ['policies:list'] });
     const hiding = await createConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${hiding._id}/policies/${await aPolicy(company, statements)}`));
     await addToGroups(company, watcher.id, hiding._id);
-    expect(ids(await whoCan('ontology:list', '*', watcher.as))).not.toContain(user.id);
+    expect(listIds(await whoCan('ontology:list', '*', watcher.as))).not.toContain(user.id);
   });
 
   it('is refused to callers who may not list policies, and for invalid resources and actions', async () => {

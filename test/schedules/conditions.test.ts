@@ -8,18 +8,18 @@ import { listMailsTo } from '../support/mail.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { aSchedule, changeable, countTo, hasAgreed, runNow, SCHEDULES_PATH } from './support.ts';
+import { countMailsTo, createSchedule, recordAgreement, runNow, SCHEDULES_PATH, toChangeable } from './support.ts';
 
 type Type = UserSqlResult['columns'][number]['type'];
 
-const result = (type: Type, ...cells: Cell[]): UserSqlResult => ({
+const makeResult = (type: Type, ...cells: Cell[]): UserSqlResult => ({
   columns: [{ name: 'x', type }],
   rows: cells.map((cell) => [cell]),
   truncated: false,
 });
 
-const holds = async (type: Type, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
-  const verdict = await judgeCondition({ column: 'x', op, value }, result(type, ...cells), null);
+const judgeHolds = async (type: Type, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
+  const verdict = await judgeCondition({ column: 'x', op, value }, makeResult(type, ...cells), null);
   return verdict === 'undecidable' ? verdict : verdict.holds;
 };
 
@@ -79,12 +79,14 @@ describe('a comparison in the condition of an alert', () => {
     ['date', ['2026-02-01'], 'gt', '2026-02-30', 'undecidable'],
     ['date', ['2026-02-01'], 'gt', 'Feb 1, 2026', 'undecidable'],
   ])('is evaluated on a column of type %s with the values %j: %s %j', async (type, cells, op, value, expected) => {
-    expect(await holds(type, cells, op, value)).toBe(expected);
+    expect(await judgeHolds(type, cells, op, value)).toBe(expected);
   });
 
   it('cannot be evaluated on a column that the result does not have', async () => {
-    expect(await judgeCondition({ column: 'y', op: 'gt', value: 1 }, result('integer', 5), null)).toBe('undecidable');
-    expect(await judgeCondition({ column: 'y', op: 'changed', value: null }, result('integer', 5), null)).toBe(
+    expect(await judgeCondition({ column: 'y', op: 'gt', value: 1 }, makeResult('integer', 5), null)).toBe(
+      'undecidable',
+    );
+    expect(await judgeCondition({ column: 'y', op: 'changed', value: null }, makeResult('integer', 5), null)).toBe(
       'undecidable',
     );
   });
@@ -92,7 +94,11 @@ describe('a comparison in the condition of an alert', () => {
 
 describe('the condition that a column has changed', () => {
   const look = async (before: string | null, ...cells: Cell[]) => {
-    const verdict = await judgeCondition({ column: 'x', op: 'changed', value: null }, result('text', ...cells), before);
+    const verdict = await judgeCondition(
+      { column: 'x', op: 'changed', value: null },
+      makeResult('text', ...cells),
+      before,
+    );
     if (verdict === 'undecidable') throw new Error('It should be decided.');
     return verdict as { holds: boolean; value: string };
   };
@@ -108,7 +114,7 @@ describe('the condition that a column has changed', () => {
 });
 
 describe('the condition that a column of a truncated result has changed', () => {
-  const cutResult = { ...result('integer', 1, 2), truncated: true };
+  const cutResult = { ...makeResult('integer', 1, 2), truncated: true };
   const change = { column: 'x', op: 'changed', value: null } as const;
 
   it('cannot be evaluated if the query has no ORDER BY', async () => {
@@ -148,7 +154,7 @@ describe('an alert by mail', () => {
   it('is sent only if its condition holds', async () => {
     await sql('SELECT 5 AS left_over');
     const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('lt', 5) });
+    const schedule = await createSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('lt', 5) });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'done',
       sent: 0,
@@ -157,22 +163,25 @@ describe('an alert by mail', () => {
     });
     await sql('SELECT 4 AS left_over');
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     expect(listMailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
   });
 
   it('about a changed value is sent once for each change', async () => {
     await sql('SELECT 1 AS left_over');
     const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('changed') });
+    const schedule = await createSchedule(company.as, stock, {
+      recipients: [{ user_id: id }],
+      ...condition('changed'),
+    });
     const run = async () => {
       await runNow(company.as, schedule._id);
-      return countTo(email);
+      return countMailsTo(email);
     };
     expect([await run(), await run()]).toEqual([0, 0]);
     // Whoever sends back what they read changes nothing.
     const path = `${SCHEDULES_PATH}/${schedule._id}`;
-    await must(company.as.put(path, { json: changeable(await must(company.as.get(path))) }));
+    await must(company.as.put(path, { json: toChangeable(await must(company.as.get(path))) }));
     await sql('SELECT 2 AS left_over');
     expect([await run(), await run()]).toEqual([1, 1]);
     // With another condition there is nothing to compare with.
@@ -194,21 +203,21 @@ describe('an alert by mail', () => {
     const locked = { filter_slug: 'region', filter_kind: 'multi_select', mode: 'locked', allowed_values: ['north'] };
     const outsider = `north@${company.slug}.test`;
     await aContext(company, [dashboardGrant(target._id, [locked])], [outsider]);
-    await hasAgreed(company, outsider);
+    await recordAgreement(company, outsider);
     const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, target, {
+    const schedule = await createSchedule(company.as, target, {
       recipients: [{ email: outsider }, { user_id: id }],
       condition: { visualization_id: rows._id, column: 'amount', op: 'gt', value: 50 },
     });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, skipped: 1 });
     // That no mail came tells the outsider nothing of the south.
-    expect([countTo(outsider), countTo(email)]).toEqual([0, 1]);
+    expect([countMailsTo(outsider), countMailsTo(email)]).toEqual([0, 1]);
   });
 
   it('lets only those who may see what its condition is about see its last run', async () => {
     await sql('SELECT 4 AS left_over');
     const target = await aDashboard(company.as, [stock]);
-    const schedule = await aSchedule(company.as, target, {
+    const schedule = await createSchedule(company.as, target, {
       recipients: [{ user_id: company.owner.id }],
       ...condition('lt', 5),
     });
@@ -244,7 +253,7 @@ describe('an alert by mail', () => {
 
   it('fails if the column of its condition is gone or has another type', async () => {
     await sql(`SELECT 'few' AS left_over`);
-    const schedule = await aSchedule(company.as, stock, {
+    const schedule = await createSchedule(company.as, stock, {
       recipients: [{ user_id: company.owner.id }],
       ...condition('lt', 5),
     });

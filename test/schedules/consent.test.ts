@@ -11,14 +11,14 @@ import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { aVisualization } from '../visualizations/support.ts';
 import {
-  aHeldQueue,
-  aSchedule,
-  countTo,
+  countMailsTo,
+  createHeldQueue,
+  createSchedule,
   deliverHeld,
-  hasAgreed,
+  makeScheduleInput,
+  recordAgreement,
   runNow,
   SCHEDULES_PATH,
-  scheduleOf,
 } from './support.ts';
 
 let company: Company;
@@ -35,31 +35,31 @@ afterEach(resetClock);
 const HOUR = 60 * 60 * 1000;
 let addresses = 0;
 /** An address that a context of the company shows the chart, and that was never asked for anything. */
-async function aStranger(of = company, target = chart): Promise<string> {
+async function createStranger(of = company, target = chart): Promise<string> {
   addresses += 1;
   const email = `stranger-${addresses}@${of.slug}.test`;
   await aContext(of, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [email]);
   return email;
 }
 const scheduleTo = (email: string, json: object = {}) =>
-  aSchedule(company.as, chart, { recipients: [{ email }], ...json });
-const press = (path: string) => call('POST', path, { body: '' });
-const run = async ({ _id }: ApiResponse['body']) => (await runNow(company.as, _id)).last_run;
+  createSchedule(company.as, chart, { recipients: [{ email }], ...json });
+const pressButton = (path: string) => call('POST', path, { body: '' });
+const runSchedule = async ({ _id }: ApiResponse['body']) => (await runNow(company.as, _id)).last_run;
 
 /** Makes what is counted of an address a day older: sessions would not live as long. */
-const aDayPasses = (table: string, column: string, email: string) =>
+const ageByDay = (table: string, column: string, email: string) =>
   env.CONTROL_DB.prepare(`update ${table} set ${column} = ${column} - ${25 * HOUR} where email = ?`)
     .bind(email)
     .run();
 
 describe('an outside address that has not agreed to scheduled mails', () => {
   it('is asked for consent once, however many schedules name it, and sent nothing else', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     const [one, two] = [await scheduleTo(email, { name: 'Win at evil.example' }), await scheduleTo(email)];
     for (const each of [one, two, one]) {
-      expect(await run(each)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['not_agreed'] });
+      expect(await runSchedule(each)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['not_agreed'] });
     }
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     const { subject, text, html, headers } = readNewestMail(email);
     expect(subject).toMatch(/^Would you like to get mails from Company/);
     // Nothing that the maker of the schedule has written.
@@ -70,15 +70,15 @@ describe('an outside address that has not agreed to scheduled mails', () => {
   });
 
   it('is not asked for consent by a paused schedule before it runs', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     const schedule = await scheduleTo(email, { status: 'paused' });
-    expect(countTo(email)).toBe(0);
-    await run(schedule);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(0);
+    await runSchedule(schedule);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('agrees by a plain HTML form, and not by opening its page', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     const schedule = await scheduleTo(email);
     const { pathname } = readLink(readNewestMail(email));
     const { status, headers, body } = await call('GET', `${pathname}?locale=pt-BR`);
@@ -86,61 +86,69 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     expect(headers.get('content-security-policy')).toContain("form-action 'self'; frame-ancestors 'none'");
     expect(body).toMatch(/<form method="post" action="\?locale=pt-BR"><button class="primary">Sim, quero recebê-los</);
     await call('HEAD', pathname);
-    expect((await run(schedule)).sent).toBe(0);
-    expect((await press(pathname)).status).toBe(200);
-    expect((await run(schedule)).sent).toBe(1);
-    expect(countTo(email)).toBe(2);
+    expect((await runSchedule(schedule)).sent).toBe(0);
+    expect((await pressButton(pathname)).status).toBe(200);
+    expect((await runSchedule(schedule)).sent).toBe(1);
+    expect(countMailsTo(email)).toBe(2);
     // Whoever presses twice is told the same.
-    expect((await press(pathname)).status).toBe(200);
+    expect((await pressButton(pathname)).status).toBe(200);
   });
 
   it('agrees by signing in to the portal', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     const schedule = await scheduleTo(email);
-    expect((await run(schedule)).sent).toBe(0);
+    expect((await runSchedule(schedule)).sent).toBe(0);
     await anOutsider(company, email);
-    expect((await run(schedule)).sent).toBe(1);
+    expect((await runSchedule(schedule)).sent).toBe(1);
   });
 
   it.each([
-    ['the page', (path: string) => press(`${path}?answer=no`)],
-    ['unsubscribing in its mail program', (path: string) => press(path.replace('/mail-consent/', '/unsubscribe/'))],
+    ['the page', (path: string) => pressButton(`${path}?answer=no`)],
+    [
+      'unsubscribing in its mail program',
+      (path: string) => pressButton(path.replace('/mail-consent/', '/unsubscribe/')),
+    ],
   ])('can refuse for good by %s', async (_what, refuse) => {
-    const email = await aStranger();
+    const email = await createStranger();
     const schedule = await scheduleTo(email);
     const { pathname } = readLink(readNewestMail(email));
     expect((await refuse(pathname)).status).toBe(200);
-    expect((await press(pathname)).status).toBe(404);
-    expect(await run(schedule)).toMatchObject({ sent: 0, skipped: 0 });
+    expect((await pressButton(pathname)).status).toBe(404);
+    expect(await runSchedule(schedule)).toMatchObject({ sent: 0, skipped: 0 });
     expect((await must(company.as.get(`${SCHEDULES_PATH}/${schedule._id}`))).unsubscribed).toEqual([{ email }]);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('is asked for consent again only if the mail service did not accept the mail', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     const tried = await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => scheduleTo(email));
-    expect([tried, countTo(email)]).toEqual([1, 0]);
+    expect([tried, countMailsTo(email)]).toEqual([1, 0]);
     advanceClock(2 * 60_000);
     await runScheduled();
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     advanceClock(HOUR);
     await runScheduled();
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('is asked once where two schedules are made at the same time', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     await sendOvertaken(
       /^insert into "mail_consents"/,
       () => scheduleTo(email),
       (changed) =>
-        must(company.as.post(SCHEDULES_PATH, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
+        must(
+          company.as.post(SCHEDULES_PATH, {
+            json: makeScheduleInput(chart, { recipients: [{ email }] }),
+            env: changed,
+          }),
+        ),
     );
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('is not asked if it has answered meanwhile', async () => {
-    const [signsIn, refuses] = [await aStranger(), await aStranger()];
+    const [signsIn, refuses] = [await createStranger(), await createStranger()];
     const answer = (email: string, what: string) =>
       env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${what}) values (?, ?, ?, 1)`)
         .bind(newId(Date.now()), company.id, email)
@@ -153,14 +161,19 @@ describe('an outside address that has not agreed to scheduled mails', () => {
         /^insert into "mail_consents"/,
         () => answer(email, what),
         (changed) =>
-          must(company.as.post(SCHEDULES_PATH, { json: scheduleOf(chart, { recipients: [{ email }] }), env: changed })),
+          must(
+            company.as.post(SCHEDULES_PATH, {
+              json: makeScheduleInput(chart, { recipients: [{ email }] }),
+              env: changed,
+            }),
+          ),
       );
-      expect(countTo(email)).toBe(0);
+      expect(countMailsTo(email)).toBe(0);
     }
   });
 
   it('is sent at most five consent requests a day', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     for (let count = 0; count < 5; count += 1) {
       const now = Date.now();
       await env.CONTROL_DB.prepare(
@@ -170,21 +183,21 @@ describe('an outside address that has not agreed to scheduled mails', () => {
         .run();
     }
     const schedule = await scheduleTo(email);
-    expect(countTo(email)).toBe(0);
-    await aDayPasses('mail_requests', 'requested_at', email);
-    await run(schedule);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(0);
+    await ageByDay('mail_requests', 'requested_at', email);
+    await runSchedule(schedule);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('agrees to nothing by a token that was changed or is for unsubscribing', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     await scheduleTo(email);
     const { pathname } = readLink(readNewestMail(email));
-    const owners = await aSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
-    await run(owners);
+    const owners = await createSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
+    await runSchedule(owners);
     const [, token = ''] = /\/unsubscribe\/([\w-]+)/.exec(readNewestMail(company.owner.email).text) ?? [];
     for (const each of [`${pathname}A`, `/mail-consent/${token}`, '/mail-consent/none']) {
-      expect([each, (await press(each)).status]).toEqual([each, 404]);
+      expect([each, (await pressButton(each)).status]).toEqual([each, 404]);
       expect((await call('GET', each)).body).not.toContain('<form');
     }
   });
@@ -194,8 +207,8 @@ it('the address of a user of the company is sent mails without being asked for c
   const { email } = await aUser(company);
   await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [email]);
   const schedule = await scheduleTo(email);
-  expect((await run(schedule)).sent).toBe(1);
-  expect(countTo(email)).toBe(1);
+  expect((await runSchedule(schedule)).sent).toBe(1);
+  expect(countMailsTo(email)).toBe(1);
 });
 
 describe('an outside address that agreed to scheduled mails', () => {
@@ -209,39 +222,44 @@ describe('an outside address that agreed to scheduled mails', () => {
   }
 
   it('gets at most fifty scheduled mails a day from all companies together', async () => {
-    const email = await aStranger();
-    await hasAgreed(company, email);
+    const email = await createStranger();
+    await recordAgreement(company, email);
     await wasSent(email, 49);
     const schedule = await scheduleTo(email);
-    expect((await run(schedule)).sent).toBe(1);
-    expect(await run(schedule)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['too_many_mails'] });
+    expect((await runSchedule(schedule)).sent).toBe(1);
+    expect(await runSchedule(schedule)).toMatchObject({
+      status: 'done',
+      sent: 0,
+      skipped: 1,
+      problems: ['too_many_mails'],
+    });
     // A new schedule does not begin to count anew.
     await must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
-    expect(await run(await scheduleTo(email))).toMatchObject({ sent: 0, problems: ['too_many_mails'] });
-    await aDayPasses('scheduled_mails', 'sent_at', email);
-    expect((await run(await scheduleTo(email))).sent).toBe(1);
+    expect(await runSchedule(await scheduleTo(email))).toMatchObject({ sent: 0, problems: ['too_many_mails'] });
+    await ageByDay('scheduled_mails', 'sent_at', email);
+    expect((await runSchedule(await scheduleTo(email))).sent).toBe(1);
     // What is not counted any more is forgotten.
     await runScheduled();
     expect(await countRows('scheduled_mails where email = ?', email)).toBe(1);
   });
 
   it('gets at most fifty a day, too, if runs of two companies send at the same time', async () => {
-    const email = await aStranger();
+    const email = await createStranger();
     const other = await aProvisionedCompany();
     const theirs = await aVisualization(other.as, 'SELECT 1 AS one');
     await aContext(other, [{ target_type: 'visualization', target_id: theirs._id, filter_policies: [] }], [email]);
-    for (const each of [company, other]) await hasAgreed(each, email);
+    for (const each of [company, other]) await recordAgreement(each, email);
     await wasSent(email, 49);
     const mine = await scheduleTo(email);
-    const { _id } = await aSchedule(other.as, theirs, { recipients: [{ email }] });
-    const queue = aHeldQueue();
+    const { _id } = await createSchedule(other.as, theirs, { recipients: [{ email }] });
+    const queue = createHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${mine._id}/run`, { env: queue.env }));
     await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await runNow(other.as, _id)).last_run.sent).toBe(1),
       (changed) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...changed }),
     );
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     // What was not sent does not count.
     expect(await countRows('scheduled_mails where email = ?', email)).toBe(50);
     const { last_run } = await must(company.as.get(`${SCHEDULES_PATH}/${mine._id}`));
@@ -249,27 +267,27 @@ describe('an outside address that agreed to scheduled mails', () => {
   });
 
   it('has no mail counted that the mail service did not accept', async () => {
-    const email = await aStranger();
-    await hasAgreed(company, email);
+    const email = await createStranger();
+    await recordAgreement(company, email);
     await wasSent(email, 49);
     const schedule = await scheduleTo(email);
-    const queue = aHeldQueue();
+    const queue = createHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
     advanceClock(2 * 60_000);
     await deliverHeld(queue);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('is sent no web addresses that people of the company wrote', async () => {
-    const email = await aStranger();
-    await hasAgreed(company, email);
+    const email = await createStranger();
+    await recordAgreement(company, email);
     const { id, email: inside } = await aUser(company, { can: ['visualizations:execute'] });
-    const schedule = await aSchedule(company.as, chart, {
+    const schedule = await createSchedule(company.as, chart, {
       name: 'Win at evil.example/win',
       recipients: [{ email }, { user_id: id }],
     });
-    expect((await run(schedule)).sent).toBe(2);
+    expect((await runSchedule(schedule)).sent).toBe(2);
     const { subject, text, html } = readNewestMail(email);
     for (const part of [subject, text, html]) expect(part).not.toMatch(/evil\.example/i);
     expect(text).toContain('PRIZES AT …\n');

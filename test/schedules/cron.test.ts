@@ -7,7 +7,7 @@ import { explainField } from '../../src/texts/errors/say.ts';
 const NOW = Date.UTC(2026, 10, 23, 8);
 const DAY = 24 * 60 * 60 * 1000;
 
-const times = (cron: string, timeZone: string, from: string, count: number): (string | undefined)[] => {
+const listTimes = (cron: string, timeZone: string, from: string, count: number): (string | undefined)[] => {
   let at: number | null = Date.parse(from);
   return Array.from({ length: count }, () => {
     at = at === null ? null : findNextOccurrence({ cron, timeZone }, at);
@@ -17,7 +17,7 @@ const times = (cron: string, timeZone: string, from: string, count: number): (st
 
 describe('the times of a schedule', () => {
   it('follow the clock of its time zone, in summer and winter', () => {
-    expect(times('0 8 * * 1-5', 'Europe/Lisbon', '2026-10-22T20:00Z', 3)).toEqual([
+    expect(listTimes('0 8 * * 1-5', 'Europe/Lisbon', '2026-10-22T20:00Z', 3)).toEqual([
       '2026-10-23T07:00',
       '2026-10-26T08:00',
       '2026-10-27T08:00',
@@ -31,13 +31,13 @@ describe('the times of a schedule', () => {
     ['in a double hour', '30 1 * * *', 'America/New_York', '10-31T12:00', '11-01T05:30', '11-02T06:30'],
     ['twice, once in a double hour', '30 1,13 * * *', 'America/New_York', '10-31T20:00', '11-01T05:30', '11-01T18:30'],
   ])('come once a day %s', (_where, cron, zone, from, ...expected) => {
-    expect(times(cron, zone, `2026-${from}Z`, 2)).toEqual(expected.map((time) => `2026-${time}`));
+    expect(listTimes(cron, zone, `2026-${from}Z`, 2)).toEqual(expected.map((time) => `2026-${time}`));
   });
 
   it('keep their interval when the clock changes, if the cron expression has a step', () => {
-    const overlap = times('*/30 * * * *', 'America/New_York', '2026-11-01T05:00Z', 4);
+    const overlap = listTimes('*/30 * * * *', 'America/New_York', '2026-11-01T05:00Z', 4);
     expect(overlap).toEqual(['2026-11-01T05:30', '2026-11-01T06:00', '2026-11-01T06:30', '2026-11-01T07:00']);
-    const gap = times('*/30 * * * *', 'America/New_York', '2026-03-08T06:15Z', 3);
+    const gap = listTimes('*/30 * * * *', 'America/New_York', '2026-03-08T06:15Z', 3);
     expect(gap).toEqual(['2026-03-08T06:30', '2026-03-08T07:00', '2026-03-08T07:30']);
   });
 
@@ -48,7 +48,7 @@ describe('the times of a schedule', () => {
     ['0 8 1 * MON', ['2026-11-02T08:00', '2026-11-09T08:00', '2026-11-16T08:00']],
     ['0 8 1-31/2 * TUE', ['2026-11-03T08:00', '2026-11-05T08:00', '2026-11-07T08:00']],
   ])('match both day fields if one begins with an asterisk, else either of them: %s', (cron, expected) => {
-    expect(times(cron, 'UTC', '2026-11-02T00:00Z', expected.length)).toEqual(expected);
+    expect(listTimes(cron, 'UTC', '2026-11-02T00:00Z', expected.length)).toEqual(expected);
   });
 
   it.each([
@@ -67,7 +67,7 @@ describe('the times of a schedule', () => {
     ['sun-7', [1, 2, 3, 4, 5, 6, 7]],
   ])('are on the days of %s', (days, expected) => {
     // A Monday.
-    const found = times(`0 8 * * ${days}`, 'UTC', '2026-11-02T00:00Z', expected.length + 1);
+    const found = listTimes(`0 8 * * ${days}`, 'UTC', '2026-11-02T00:00Z', expected.length + 1);
     const week = expected.map((day) => `2026-11-0${day + 1}T08:00`);
     expect(found).toEqual([...week, `2026-11-${String((expected[0] as number) + 8).padStart(2, '0')}T08:00`]);
   });

@@ -5,18 +5,18 @@ import { createDueRuns } from '../../src/modules/schedules/jobs.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { aHeldQueue, type HeldQueue } from './support.ts';
+import { createHeldQueue, type HeldQueue } from './support.ts';
 
 /** A minute in which these schedules are due, and nobody else's. */
 const DUE = Date.UTC(2031, 0, 6, 8);
-const hex = (start: string, n: number) => start + n.toString(16).padStart(24 - start.length, '0');
-const companyId = (n: number) => hex('c0', n);
+const toHexId = (start: string, n: number) => start + n.toString(16).padStart(24 - start.length, '0');
+const makeCompanyId = (n: number) => toHexId('c0', n);
 
 /** Stores schedules as the database holds them: so many of each company, all due at once. */
-async function store(start: string, perCompany: number[], cron = '0 8 * * *'): Promise<void> {
-  const list = perCompany.flatMap((count, n) => Array.from({ length: count }, () => companyId(n)));
+async function storeSchedules(start: string, perCompany: number[], cron = '0 8 * * *'): Promise<void> {
+  const list = perCompany.flatMap((count, n) => Array.from({ length: count }, () => makeCompanyId(n)));
   for (let at = 0; at < list.length; at += 2000) {
-    const part = list.slice(at, at + 2000).map((company, n) => ({ id: hex(start, at + n), company }));
+    const part = list.slice(at, at + 2000).map((company, n) => ({ id: toHexId(start, at + n), company }));
     await env.CONTROL_DB.prepare(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, next_run_at, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select value ->> 'id', value ->> 'company', 'Due', 'dashboard', 'none', '{}', ?, 'America/Sao_Paulo', 'summary', 'active', ?, 0, '', 1, 'none', 0, 0 from json_each(?)`,
@@ -28,7 +28,7 @@ async function store(start: string, perCompany: number[], cron = '0 8 * * *'): P
 
 /** The scheduled run's part, counted. */
 async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: HeldQueue; calls: number }> {
-  const queue = aHeldQueue();
+  const queue = createHeldQueue();
   const counted = createCountingD1();
   const origin = {
     env: { ...env, ...queue.env, ...counted.env, ...changed } as never,
@@ -43,19 +43,19 @@ async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: Hel
   return { queue, calls: counted.calls() };
 }
 
-const clear = () => env.CONTROL_DB.prepare('delete from schedules').run();
-beforeAll(clear);
+const clearSchedules = () => env.CONTROL_DB.prepare('delete from schedules').run();
+beforeAll(clearSchedules);
 afterEach(async () => {
   resetClock();
-  await clear();
+  await clearSchedules();
 });
 
-const companiesOf = ({ messages }: HeldQueue): string[] => messages.map(({ companyId: id }) => id);
+const listCompanies = ({ messages }: HeldQueue): string[] => messages.map(({ companyId: id }) => id);
 
 describe('ten thousand schedules that are due in one minute', () => {
   it('are enqueued in a few transactions, each occurrence once', async () => {
     const COMPANIES = 1000;
-    await store('a0', Array<number>(COMPANIES).fill(10));
+    await storeSchedules('a0', Array<number>(COMPANIES).fill(10));
     stopClockAt(DUE + 1000);
     const { queue, calls } = await hand();
     expect(await countRows(`schedule_runs where status = 'queued' and occurrence = ?`, DUE)).toBe(10_000);
@@ -63,10 +63,10 @@ describe('ten thousand schedules that are due in one minute', () => {
     // One read and one unit of work for a thousand, and a last look.
     expect(calls).toBe(21);
     // Each company has its runs done by four messages side by side.
-    const sent = Map.groupBy(companiesOf(queue), (id) => id);
+    const sent = Map.groupBy(listCompanies(queue), (id) => id);
     expect([sent.size, new Set([...sent.values()].map(({ length }) => length))]).toEqual([COMPANIES, new Set([4])]);
     // The queue's 250 consumers, a run of a second each: the last one begins well within the minute.
-    expect(lastStart(queue, new Map([...sent.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
+    expect(findLastStart(queue, new Map([...sent.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
 
     const again = await hand();
     expect([again.queue.messages, again.calls]).toEqual([[], 1]);
@@ -79,24 +79,24 @@ describe('ten thousand schedules that are due in one minute', () => {
   });
 
   it('of one company do not delay those of others', async () => {
-    await store('a0', [9_000, ...Array<number>(1000).fill(1)]);
+    await storeSchedules('a0', [9_000, ...Array<number>(1000).fill(1)]);
     stopClockAt(DUE + 1000);
     const { queue, calls } = await hand();
     expect(calls).toBe(21);
     expect(await countRows('schedule_runs')).toBe(10_000);
-    const order = companiesOf(queue);
-    expect(order.filter((id) => id === companyId(0))).toHaveLength(4);
+    const order = listCompanies(queue);
+    expect(order.filter((id) => id === makeCompanyId(0))).toHaveLength(4);
     expect(new Set(order).size).toBe(1001);
     // Its further ones come after everybody's first.
-    const places = order.flatMap((id, at) => (id === companyId(0) ? [at] : []));
+    const places = order.flatMap((id, at) => (id === makeCompanyId(0) ? [at] : []));
     expect(places.slice(1).every((at) => at >= 1000)).toBe(true);
-    const runs = new Map([...new Set(order)].map((id) => [id, id === companyId(0) ? 9_000 : 1]));
-    expect(lastStart(queue, runs, 250, 1, companyId(0))).toBeLessThan(10);
+    const runs = new Map([...new Set(order)].map((id) => [id, id === makeCompanyId(0) ? 9_000 : 1]));
+    expect(findLastStart(queue, runs, 250, 1, makeCompanyId(0))).toBeLessThan(10);
   });
 });
 
 /** When the last run begins, in seconds: consumers take messages in their order, and each a company's runs one after another. */
-function lastStart(
+function findLastStart(
   { messages }: HeldQueue,
   runs: Map<string, number>,
   consumers: number,
@@ -121,7 +121,7 @@ function lastStart(
 
 describe('an occurrence of a schedule', () => {
   it('is enqueued once, by whichever of two concurrent cron runs', async () => {
-    await store('a1', [3, 2]);
+    await storeSchedules('a1', [3, 2]);
     stopClockAt(DUE);
     const outcome = await sendOvertaken(
       /^insert into "schedule_runs"/,
@@ -137,18 +137,18 @@ describe('an occurrence of a schedule', () => {
   });
 
   it('is not enqueued if its schedule is paused meanwhile', async () => {
-    await store('a2', [2]);
+    await storeSchedules('a2', [2]);
     stopClockAt(DUE);
     await sendOvertaken(
       /^insert into "schedule_runs"/,
       () =>
         env.CONTROL_DB.prepare(`update schedules set status = 'paused', next_run_at = null where id = ?`)
-          .bind(hex('a2', 0))
+          .bind(toHexId('a2', 0))
           .run(),
       (changed) => hand(changed),
     );
     expect(await countRows('schedule_runs')).toBe(1);
-    expect(await selectRow('select next_run_at from schedules where id = ?', hex('a2', 0))).toEqual({
+    expect(await selectRow('select next_run_at from schedules where id = ?', toHexId('a2', 0))).toEqual({
       next_run_at: null,
     });
   });
@@ -156,7 +156,7 @@ describe('an occurrence of a schedule', () => {
   it('comes at least 15 minutes after the one before, also when the clock changes', async () => {
     // 02:10 is left out, so that it comes at 03:00; 03:10 would be ten minutes later.
     const gap = Date.UTC(2031, 2, 9, 7);
-    await store('a3', [1], '10 2,3 * * *');
+    await storeSchedules('a3', [1], '10 2,3 * * *');
     await env.CONTROL_DB.prepare(`update schedules set next_run_at = ?, time_zone = 'America/New_York'`)
       .bind(gap)
       .run();
@@ -167,12 +167,12 @@ describe('an occurrence of a schedule', () => {
   });
 
   it('without a valid cron expression does not keep others from being enqueued', async () => {
-    await store('a4', [1], 'no cron');
-    await store('a5', [1]);
+    await storeSchedules('a4', [1], 'no cron');
+    await storeSchedules('a5', [1]);
     stopClockAt(DUE);
     const { queue } = await hand();
     expect(queue.messages).toHaveLength(2);
-    expect(await selectRow('select next_run_at from schedules where id = ?', hex('a4', 0))).toEqual({
+    expect(await selectRow('select next_run_at from schedules where id = ?', toHexId('a4', 0))).toEqual({
       next_run_at: null,
     });
   });

@@ -9,7 +9,15 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, countTo, deliverHeld, type HeldQueue, runNow, SCHEDULES_PATH } from './support.ts';
+import {
+  countMailsTo,
+  createHeldQueue,
+  createSchedule,
+  deliverHeld,
+  type HeldQueue,
+  runNow,
+  SCHEDULES_PATH,
+} from './support.ts';
 
 type Made = ApiResponse['body'];
 
@@ -25,52 +33,52 @@ afterEach(resetClock);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
-const aReader = () =>
+const readSchedule = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
+const createReader = () =>
   aUser(company, {
     can: ['dashboards:get', 'visualizations:execute', 'dashboards:schedule', 'visualizations:schedule'],
   });
-const ofRun = (id: string) =>
+const selectRun = (id: string) =>
   selectRow<{ status: string; attempt: number; due_at: number }>(
     'select * from schedule_runs where schedule_id = ?',
     id,
   );
 
 /** A run by hand whose message waits in a queue. */
-async function aWaitingRun(schedule: Made): Promise<HeldQueue> {
-  const queue = aHeldQueue();
+async function createWaitingRun(schedule: Made): Promise<HeldQueue> {
+  const queue = createHeldQueue();
   await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
   return queue;
 }
 
 describe('three failed runs of a schedule in a row', () => {
   it('pause the schedule, and notify its creator once', async () => {
-    const maker = await aReader();
-    const schedule = await aSchedule(maker.as, failing, {
+    const maker = await createReader();
+    const schedule = await createSchedule(maker.as, failing, {
       name: 'Broken',
       recipients: [{ user_id: company.owner.id }],
     });
-    const before = countTo(company.owner.email);
+    const before = countMailsTo(company.owner.email);
     expect(await runNow(company.as, schedule._id)).toMatchObject({
       status: 'active',
       last_run: { status: 'failed', sent: 0, failed: 1, problems: ['query_failed'] },
     });
     expect((await runNow(company.as, schedule._id)).status).toBe('active');
-    expect(countTo(maker.email)).toBe(0);
+    expect(countMailsTo(maker.email)).toBe(0);
     expect(await runNow(company.as, schedule._id)).toMatchObject({ status: 'paused', next_run_at: null });
-    expect([countTo(maker.email), countTo(company.owner.email)]).toEqual([1, before]);
+    expect([countMailsTo(maker.email), countMailsTo(company.owner.email)]).toEqual([1, before]);
     const { subject, text } = readNewestMail(maker.email);
     expect(subject).toMatch(/^“Broken” is paused: Company/);
     expect(text).toContain('failed three times in a row');
     expect(text).toContain('What it sends could not be computed.');
     // Somebody who looks for the reason is not told of it again.
     await runNow(company.as, schedule._id);
-    expect(countTo(maker.email)).toBe(1);
+    expect(countMailsTo(maker.email)).toBe(1);
   });
 
   it('are counted from zero after a success, and after a change of the schedule', async () => {
-    const maker = await aReader();
-    const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: maker.id }] });
+    const maker = await createReader();
+    const schedule = await createSchedule(maker.as, failing, { recipients: [{ user_id: maker.id }] });
     const target = (target_id: string) =>
       must(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json: { target_id } }));
     const sql = (text: string) =>
@@ -88,74 +96,77 @@ describe('three failed runs of a schedule in a row', () => {
     await runNow(company.as, schedule._id);
     expect((await runNow(company.as, schedule._id)).status).toBe('active');
     expect((await runNow(company.as, schedule._id)).status).toBe('paused');
-    expect(countTo(maker.email)).toBe(2);
+    expect(countMailsTo(maker.email)).toBe(2);
   });
 
   it('are mailed to nobody if the creator was deactivated', async () => {
-    const maker = await aReader();
-    const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    const maker = await createReader();
+    const schedule = await createSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
     await must(company.as.post(`/v1/users/${maker.id}/deactivate`));
     for (let run = 0; run < 3; run += 1) await runNow(company.as, schedule._id);
-    expect((await get(schedule)).status).toBe('paused');
-    expect(countTo(maker.email)).toBe(0);
+    expect((await readSchedule(schedule)).status).toBe('paused');
+    expect(countMailsTo(maker.email)).toBe(0);
   });
 
   it('are mailed to the creator later if the mail service was down', async () => {
-    const maker = await aReader();
-    const schedule = await aSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    const maker = await createReader();
+    const schedule = await createSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
     for (let run = 0; run < 2; run += 1) await runNow(company.as, schedule._id);
     await whileMailIsDown(() => runNow(company.as, schedule._id));
-    expect(countTo(maker.email)).toBe(0);
+    expect(countMailsTo(maker.email)).toBe(0);
     advanceClock(2 * MINUTE);
-    await runScheduled(aHeldQueue().env);
-    expect(countTo(maker.email)).toBe(1);
+    await runScheduled(createHeldQueue().env);
+    expect(countMailsTo(maker.email)).toBe(1);
   });
 });
 
 describe('a deletion before or during a run', () => {
   it('of the dashboard, between due time and run, stops the mail', async () => {
     const dashboard = await aDashboard(company.as, [one]);
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
-    const queue = await aWaitingRun(schedule);
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const queue = await createWaitingRun(schedule);
     await must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`));
     await deliverHeld(queue);
-    expect(countTo(email)).toBe(0);
+    expect(countMailsTo(email)).toBe(0);
     expect(queue.messages).toEqual([]);
   });
 
   it('of the dashboard, once the run has begun, stops the mail', async () => {
     const dashboard = await aDashboard(company.as, [one]);
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
-    const queue = await aWaitingRun(schedule);
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
     await sendOvertaken(
       /^select .* from "dashboards"/,
       () => must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`)),
       (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
     );
-    expect(countTo(email)).toBe(0);
+    expect(countMailsTo(email)).toBe(0);
   });
 
   it('of the schedule, just before a mail goes out, stops the mail', async () => {
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
-    const queue = await aWaitingRun(schedule);
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
     await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       () => must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`)),
       (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
     );
-    expect(countTo(email)).toBe(0);
-    expect(await ofRun(schedule._id)).toBeNull();
+    expect(countMailsTo(email)).toBe(0);
+    expect(await selectRun(schedule._id)).toBeNull();
   });
 
   it('of the widget that a condition is about makes the run fail', async () => {
     const dashboard = await aDashboard(company.as, [one]);
     const condition = { visualization_id: one._id, column: 'one', op: 'gt', value: 0 };
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: company.owner.id }], condition });
+    const schedule = await createSchedule(company.as, dashboard, {
+      recipients: [{ user_id: company.owner.id }],
+      condition,
+    });
     await must(company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: [] } }));
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'failed',
@@ -166,7 +177,7 @@ describe('a deletion before or during a run', () => {
 
 describe('an empty dashboard', () => {
   it('is mailed although it has no visualizations', async () => {
-    const schedule = await aSchedule(company.as, await aDashboard(company.as, []), {
+    const schedule = await createSchedule(company.as, await aDashboard(company.as, []), {
       recipients: [{ user_id: company.owner.id }],
     });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
@@ -175,9 +186,11 @@ describe('an empty dashboard', () => {
 
 describe('a scheduled mail that the mail service', () => {
   it('rejects for now is sent later, and no other mail is sent again', async () => {
-    const [first, second] = [await aReader(), await aReader()];
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
-    const queue = await aWaitingRun(schedule);
+    const [first, second] = [await createReader(), await createReader()];
+    const schedule = await createSchedule(company.as, one, {
+      recipients: [{ user_id: first.id }, { user_id: second.id }],
+    });
+    const queue = await createWaitingRun(schedule);
     let calls = 0;
     const busy = {
       send: (message: Parameters<SendEmail['send']>[0]) => {
@@ -187,24 +200,24 @@ describe('a scheduled mail that the mail service', () => {
       },
     };
     await deliverHeld(queue, { EMAIL: busy });
-    expect([calls, countTo(first.email), countTo(second.email), (await get(schedule)).last_run]).toEqual([
-      2,
-      1,
-      0,
-      null,
-    ]);
+    expect([
+      calls,
+      countMailsTo(first.email),
+      countMailsTo(second.email),
+      (await readSchedule(schedule)).last_run,
+    ]).toEqual([2, 1, 0, null]);
     expect(queue.delays).toEqual([60]);
     advanceClock(MINUTE);
     await deliverHeld(queue);
     resetClock();
-    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
-    expect((await get(schedule)).last_run).toMatchObject({ status: 'done', sent: 2, failed: 0 });
+    expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
+    expect((await readSchedule(schedule)).last_run).toMatchObject({ status: 'done', sent: 2, failed: 0 });
   });
 
   it('keeps rejecting is given up after three attempts', async () => {
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
-    const queue = await aWaitingRun(schedule);
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const queue = await createWaitingRun(schedule);
     const tries = await whileMailIsRefused('E_DAILY_LIMIT_EXCEEDED', async () => {
       for (let at = 0; at < 5; at += 1) {
         advanceClock(at * 5 * MINUTE);
@@ -212,13 +225,19 @@ describe('a scheduled mail that the mail service', () => {
       }
     });
     resetClock();
-    expect([tries, countTo(email)]).toEqual([3, 0]);
-    expect((await get(schedule)).last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['mail_refused'] });
+    expect([tries, countMailsTo(email)]).toEqual([3, 0]);
+    expect((await readSchedule(schedule)).last_run).toMatchObject({
+      status: 'failed',
+      failed: 1,
+      problems: ['mail_refused'],
+    });
   });
 
   it('rejects permanently is not retried', async () => {
-    const { id } = await aReader();
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }, { user_id: company.owner.id }] });
+    const { id } = await createReader();
+    const schedule = await createSchedule(company.as, one, {
+      recipients: [{ user_id: id }, { user_id: company.owner.id }],
+    });
     const suppressed = {
       send: (message: Parameters<SendEmail['send']>[0]) => {
         if ('to' in message && message.to !== company.owner.email)
@@ -232,11 +251,11 @@ describe('a scheduled mail that the mail service', () => {
   });
 
   it('gives no answer about is not sent again, since it may have been delivered', async () => {
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const { last_run } = (await whileMailIsDown(() => runNow(company.as, schedule._id))) as Made;
     expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['unconfirmed'] });
-    expect(countTo(email)).toBe(0);
+    expect(countMailsTo(email)).toBe(0);
   });
 });
 
@@ -244,16 +263,18 @@ describe('an interrupted attempt of a scheduled run', () => {
   const SENT = /^update "schedule_deliveries"/;
 
   it('between sending a mail and recording it sends no mail twice', async () => {
-    const [first, second] = [await aReader(), await aReader()];
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
-    const queue = await aWaitingRun(schedule);
+    const [first, second] = [await createReader(), await createReader()];
+    const schedule = await createSchedule(company.as, one, {
+      recipients: [{ user_id: first.id }, { user_id: second.id }],
+    });
+    const queue = await createWaitingRun(schedule);
     await deliverHeld(queue, createFailingEnv(SENT));
-    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 0]);
+    expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 0]);
     advanceClock(MINUTE);
     await deliverHeld(queue);
     resetClock();
-    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
-    expect((await get(schedule)).last_run).toMatchObject({
+    expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
+    expect((await readSchedule(schedule)).last_run).toMatchObject({
       status: 'done',
       sent: 1,
       failed: 1,
@@ -262,10 +283,10 @@ describe('an interrupted attempt of a scheduled run', () => {
   });
 
   it('is retried by the cron trigger once its lease has expired', async () => {
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
-    await aWaitingRun(schedule);
-    const queue = aHeldQueue();
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    await createWaitingRun(schedule);
+    const queue = createHeldQueue();
     const own = () => queue.messages.filter(({ companyId }) => companyId === company.id).length;
     await runScheduled(queue.env);
     expect(own()).toBe(0);
@@ -278,68 +299,70 @@ describe('an interrupted attempt of a scheduled run', () => {
       Date.now() + HOUR,
       schedule._id,
     );
-    const other = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const other = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
     resetClock();
-    await aWaitingRun(other);
+    await createWaitingRun(other);
     advanceClock(6 * MINUTE);
     await runScheduled(queue.env);
     expect(own()).toBe(1);
     await deliverHeld(queue);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     advanceClock(2 * HOUR);
     await runScheduled(queue.env);
     await deliverHeld(queue);
-    expect(countTo(email)).toBe(2);
+    expect(countMailsTo(email)).toBe(2);
   });
 
   it('that is the third in a row makes the run fail', async () => {
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
-    const queue = await aWaitingRun(schedule);
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const queue = await createWaitingRun(schedule);
     const away = createFailingEnv(/^update "schedule_runs" set "due_at" = \?/);
     for (let at = 0; at < 3; at += 1) {
       advanceClock(at * 5 * MINUTE);
       await deliverHeld(queue, away);
     }
     resetClock();
-    expect((await get(schedule)).last_run).toMatchObject({ status: 'failed', problems: ['unavailable'] });
+    expect((await readSchedule(schedule)).last_run).toMatchObject({ status: 'failed', problems: ['unavailable'] });
   });
 
   /** Another try does the whole run just before the first one does something. */
   const overtakenAt = async (pattern: RegExp, schedule: Made, changed: Record<string, unknown> = {}) => {
-    const queue = await aWaitingRun(schedule);
+    const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
-    let left: Awaited<ReturnType<typeof ofRun>> = null;
+    let left: Awaited<ReturnType<typeof selectRun>> = null;
     const { env, hasRun } = createRivalEnv(pattern, async () => {
       await selectRow('update schedule_runs set due_at = 0 where schedule_id = ? returning id', schedule._id);
       await deliverMessage(message, { ...queue.env, EMAIL });
-      left = await ofRun(schedule._id);
+      left = await selectRun(schedule._id);
     });
     await deliverMessage(message, { ...queue.env, EMAIL, ...changed, ...env });
     expect([hasRun(), left]).toEqual([true, expect.objectContaining({ status: 'ended', attempt: 2 })]);
-    expect(await ofRun(schedule._id)).toEqual(left);
+    expect(await selectRun(schedule._id)).toEqual(left);
   };
 
   it.each([
     ['stopped before it computes', /^update "schedule_runs" set "due_at"/],
     ['stopped before it sends', /^insert into "schedule_deliveries"/],
   ])('that resumes after another attempt sends nothing more: %s', async (_when, pattern) => {
-    const [first, second] = [await aReader(), await aReader()];
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: first.id }, { user_id: second.id }] });
+    const [first, second] = [await createReader(), await createReader()];
+    const schedule = await createSchedule(company.as, one, {
+      recipients: [{ user_id: first.id }, { user_id: second.id }],
+    });
     await overtakenAt(pattern, schedule);
-    expect([countTo(first.email), countTo(second.email)]).toEqual([1, 1]);
-    expect((await get(schedule)).last_run).toMatchObject({ sent: 2 });
+    expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
+    expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 2 });
   });
 
   it('that resumes and was to be tried later does not reopen the finished run', async () => {
-    const { id, email } = await aReader();
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
     const busy = { send: () => Promise.reject(Object.assign(new Error('Busy.'), { code: 'E_RATE_LIMIT_EXCEEDED' })) };
     await overtakenAt(/^update "schedule_runs" set "status" = \?, "due_at"/, schedule, { EMAIL: busy });
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('that resumes at its end does not count the failure twice', async () => {
-    const schedule = await aSchedule(company.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    const schedule = await createSchedule(company.as, failing, { recipients: [{ user_id: company.owner.id }] });
     await overtakenAt(/^update "schedule_runs" set "status" = \? where/, schedule);
     expect(await selectRow('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
   });
@@ -347,33 +370,33 @@ describe('an interrupted attempt of a scheduled run', () => {
 
 describe('the record of a scheduled run', () => {
   it('is kept for a week', async () => {
-    const schedule = await aSchedule(company.as, one, {
+    const schedule = await createSchedule(company.as, one, {
       recipients: [{ user_id: company.owner.id }],
       status: 'paused',
     });
     const { last_run: sent } = await runNow(company.as, schedule._id);
-    await aWaitingRun(schedule);
+    await createWaitingRun(schedule);
     const counts = async () => [
       await countRows('schedule_runs where schedule_id = ?', schedule._id),
       await countRows('schedule_deliveries where run_id = ?', sent.id),
     ];
     expect(await counts()).toEqual([2, 1]);
     advanceClock(6 * 24 * HOUR);
-    await runScheduled(aHeldQueue().env);
+    await runScheduled(createHeldQueue().env);
     expect(await counts()).toEqual([2, 1]);
     advanceClock(8 * 24 * HOUR);
-    await runScheduled(aHeldQueue().env);
+    await runScheduled(createHeldQueue().env);
     // Nobody has done the other one.
     expect(await counts()).toEqual([1, 0]);
     resetClock();
-    expect((await get(schedule)).last_run).toMatchObject({ sent: 1 });
+    expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 1 });
   });
 });
 
 describe('a manual run of a schedule', () => {
   it('is allowed five times in ten minutes', async () => {
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
-    const { env } = aHeldQueue();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const { env } = createHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const run = (sending = {}) => company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env, ...sending });
     for (let at = 0; at < 5; at += 1) {
@@ -398,8 +421,8 @@ describe('a manual run of a schedule', () => {
   });
 
   it('is started once for each idempotency key', async () => {
-    const schedule = await aSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
-    const queue = aHeldQueue();
+    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const queue = createHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const run = () => must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { headers, env: queue.env }));
     expect(await run()).toEqual(await run());

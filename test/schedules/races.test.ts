@@ -4,7 +4,7 @@ import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH } from '../visualizations/support.ts';
-import { aHeldQueue, aSchedule, SCHEDULES_PATH, scheduleOf } from './support.ts';
+import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
 let company: Company;
 let chart: ApiResponse['body'];
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const INSERT = /^insert into "schedules"/;
 const UPDATE = /^update "schedules"/;
-const pathOf = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
+const makePath = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
 
 describe('a schedule', () => {
   it('is not made for a dashboard that is deleted meanwhile', async () => {
@@ -25,34 +25,34 @@ describe('a schedule', () => {
     const answer = await sendOvertaken(
       INSERT,
       () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
-      (env) => company.as.post(SCHEDULES_PATH, { json: scheduleOf(target, { recipients: [me] }), env }),
+      (env) => company.as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me] }), env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     expect(await selectRow('select id from schedules where target_id = ?', target._id)).toBeNull();
   });
 
   it('is not changed to a dashboard that is deleted meanwhile', async () => {
-    const schedule = await aSchedule(company.as, chart, { recipients: [me] });
+    const schedule = await createSchedule(company.as, chart, { recipients: [me] });
     const target = await aDashboard(company.as, [chart]);
     const other = await aUser(company);
     const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
     const answer = await sendOvertaken(
       UPDATE,
       () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
-      (env) => company.as.put(pathOf(schedule), { json, env }),
+      (env) => company.as.put(makePath(schedule), { json, env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
-    expect((await company.as.get(pathOf(schedule))).body).toMatchObject({ target_id: chart._id, recipients: [me] });
+    expect((await company.as.get(makePath(schedule))).body).toMatchObject({ target_id: chart._id, recipients: [me] });
   });
 
   it('keeps what others change meanwhile', async () => {
-    const schedule = await aSchedule(company.as, chart, { recipients: [me] });
+    const schedule = await createSchedule(company.as, chart, { recipients: [me] });
     const other = await aUser(company);
     const answer = await sendOvertaken(
       UPDATE,
       () =>
-        must(company.as.put(pathOf(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } })),
-      (env) => company.as.put(pathOf(schedule), { json: { format: 'csv' }, env }),
+        must(company.as.put(makePath(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } })),
+      (env) => company.as.put(makePath(schedule), { json: { format: 'csv' }, env }),
     );
     expect(answer.body).toMatchObject({ name: 'Meanwhile', format: 'csv', recipients: [{ user_id: other.id }] });
   });
@@ -61,23 +61,23 @@ describe('a schedule', () => {
     const theirs = await aVisualization(company.as, 'SELECT 2 AS two');
     const on = [`arn:svc:visualizations::${company.id}:visualization/${chart._id}`];
     const { as, id } = await aUser(company, { can: ['visualizations:schedule'], on });
-    const schedule = await aSchedule(as, chart, { recipients: [me] });
+    const schedule = await createSchedule(as, chart, { recipients: [me] });
     const answer = await sendOvertaken(
       UPDATE,
-      () => must(company.as.put(pathOf(schedule), { json: { target_id: theirs._id } })),
-      (env) => as.put(pathOf(schedule), { json: { recipients: [{ user_id: id }] }, env }),
+      () => must(company.as.put(makePath(schedule), { json: { target_id: theirs._id } })),
+      (env) => as.put(makePath(schedule), { json: { recipients: [{ user_id: id }] }, env }),
     );
     expect(answer.status).toBe(403);
-    expect((await company.as.get(pathOf(schedule))).body).toMatchObject({ target_id: theirs._id, recipients: [me] });
+    expect((await company.as.get(makePath(schedule))).body).toMatchObject({ target_id: theirs._id, recipients: [me] });
   });
 
   it('that is deleted meanwhile is not run', async () => {
-    const schedule = await aSchedule(company.as, chart, { recipients: [me] });
-    const queue = aHeldQueue();
+    const schedule = await createSchedule(company.as, chart, { recipients: [me] });
+    const queue = createHeldQueue();
     const answer = await sendOvertaken(
       /^insert into "schedule_runs"/,
-      () => must(company.as.delete(pathOf(schedule))),
-      (env) => company.as.post(`${pathOf(schedule)}/run`, { env: { ...queue.env, ...env } }),
+      () => must(company.as.delete(makePath(schedule))),
+      (env) => company.as.post(`${makePath(schedule)}/run`, { env: { ...queue.env, ...env } }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'SCHEDULE_NOT_FOUND']);
     expect(queue.messages).toEqual([]);

@@ -12,15 +12,15 @@ import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
 import {
-  aHeldQueue,
-  aSchedule,
-  changeable,
-  countTo,
+  countMailsTo,
+  createHeldQueue,
+  createSchedule,
   deliverHeld,
-  hasAgreed,
+  recordAgreement,
   runDue,
   runNow,
   SCHEDULES_PATH,
+  toChangeable,
 } from './support.ts';
 
 type Made = ApiResponse['body'];
@@ -55,19 +55,19 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 const HOUR = 60 * 60 * 1000;
-const get = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
+const readSchedule = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
 const newest = (email: string): Taken => readNewestMail(email) as Taken;
 
 let addresses = 0;
 /** An address that is a member of a new context of the dashboard. */
-async function anAddress(
+async function makeAddress(
   policies: unknown[] = [],
   attributes: object = {},
   target = dashboard,
 ): Promise<{ email: string; contextId: string; memberId: string }> {
   addresses += 1;
   const email = `address-${addresses}@${company.slug}.test`;
-  await hasAgreed(company, email);
+  await recordAgreement(company, email);
   const { id } = await aContext(company, [dashboardGrant(target._id, policies)]);
   const member = await aMember(company.as, id, { member_type: 'external_email', email, attributes });
   return { email, contextId: id, memberId: member.id };
@@ -76,8 +76,8 @@ async function anAddress(
 describe('a scheduled mail', () => {
   it('has the numbers and the first rows of each widget, and is sent to each recipient once', async () => {
     const reader = await aUser(company, { can: ['dashboards:get'] });
-    const { email } = await anAddress();
-    const schedule = await aSchedule(company.as, dashboard, {
+    const { email } = await makeAddress();
+    const schedule = await createSchedule(company.as, dashboard, {
       name: 'Sales of the day',
       recipients: [owner, { user_id: reader.id }, { email }],
     });
@@ -103,7 +103,7 @@ describe('a scheduled mail', () => {
         chart: { type },
       });
     const target = await aDashboard(company.as, [await ofYears('line'), await ofYears('table')]);
-    const schedule = await aSchedule(company.as, target, { recipients: [owner] });
+    const schedule = await createSchedule(company.as, target, { recipients: [owner] });
     await runNow(company.as, schedule._id);
     const { text } = newest(company.owner.email);
     expect(text).toMatch(/LINE\nd {5}n\n-+ {2}-+\n2023 {2}1\n2024 {2}1\n/);
@@ -121,7 +121,7 @@ describe('a scheduled mail', () => {
     const chart = await aVisualization(spanish.as, `SELECT 1234567.5 AS n, DATE '2026-05-06' AS d, true AS b`, {
       chart: { type: 'table' },
     });
-    const schedule = await aSchedule(spanish.as, chart, {
+    const schedule = await createSchedule(spanish.as, chart, {
       recipients: [{ user_id: spanish.owner.id }],
       time_zone: 'Europe/Madrid',
     });
@@ -149,7 +149,7 @@ describe('a scheduled mail', () => {
       name: '<i>Hostile</i>',
     });
     const target = await aDashboard(company.as, [many, empty, failing, hostile]);
-    const schedule = await aSchedule(company.as, target, { recipients: [owner] });
+    const schedule = await createSchedule(company.as, target, { recipients: [owner] });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 1, status: 'done' });
     const { text, html } = newest(company.owner.email);
     expect(text).toMatch(/MANY\n[\s\S]*10 {2}10 {2}10 {2}10 {2}10 {2}10\n15 more rows\.\n2 more columns\./);
@@ -172,7 +172,7 @@ describe('a scheduled mail', () => {
       people.push(await aUser(company, { can: ['dashboards:get'], denied: [action], deniedOn }));
     }
     const recipients = people.map(({ id }) => ({ user_id: id }));
-    const schedule = await aSchedule(company.as, target, { recipients, format });
+    const schedule = await createSchedule(company.as, target, { recipients, format });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ sent: 2, status: 'done' });
     for (const { email } of people) {
       const { text, html, attachments = [] } = newest(email);
@@ -185,7 +185,7 @@ describe('a scheduled mail', () => {
     const wide = `SELECT ${Array.from({ length: 6 }, (_, at) => `repeat('ä<', 400) AS "c${at}"`).join(', ')} FROM generate_series(1, 50)`;
     const charts = [];
     for (let at = 0; at < 8; at += 1) charts.push(await aVisualization(company.as, wide, { name: `Wide ${at}` }));
-    const schedule = await aSchedule(company.as, await aDashboard(company.as, charts), { recipients: [owner] });
+    const schedule = await createSchedule(company.as, await aDashboard(company.as, charts), { recipients: [owner] });
     await runNow(company.as, schedule._id);
     const { html, text } = newest(company.owner.email);
     expect(new TextEncoder().encode(html).length).toBeLessThan(102_000);
@@ -194,7 +194,10 @@ describe('a scheduled mail', () => {
   });
 
   it('uses the parameters of the schedule', async () => {
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [owner], parameters: { region: ['north'] } });
+    const schedule = await createSchedule(company.as, dashboard, {
+      recipients: [owner],
+      parameters: { region: ['north'] },
+    });
     await runNow(company.as, schedule._id);
     expect(newest(company.owner.email).text).toContain('TOTAL\n30\n');
   });
@@ -205,7 +208,7 @@ describe('a file attached to a scheduled mail', () => {
     ['csv', 'text/csv; charset=utf-8'],
     ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
   ])('is made for each table of a dashboard: %s', async (format, type) => {
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [owner], format });
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [owner], format });
     await runNow(company.as, schedule._id);
     const { attachments = [], text } = newest(company.owner.email);
     expect(attachments.map(({ filename, disposition, type: is }) => [filename, disposition, is])).toEqual([
@@ -228,7 +231,7 @@ describe('a file attached to a scheduled mail', () => {
       slug: 'same-name-again',
       chart: { type: 'bar' },
     });
-    const schedule = await aSchedule(company.as, await aDashboard(company.as, [hostile, same]), {
+    const schedule = await createSchedule(company.as, await aDashboard(company.as, [hostile, same]), {
       recipients: [owner],
       format: 'csv',
     });
@@ -247,10 +250,10 @@ describe('a file attached to a scheduled mail', () => {
     );
     const long = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n', { name: 'Long' });
     const target = await aDashboard(company.as, [large, long]);
-    const { email, contextId } = await anAddress([], {}, target);
+    const { email, contextId } = await makeAddress([], {}, target);
     const json = { share_type: 'link', share_context_id: contextId, embed_options: { allow_downloads: true } };
     await must(company.as.post(`/api/v1/dashboards/${target._id}/shares`, { json }));
-    const schedule = await aSchedule(company.as, target, { recipients: [owner, { email }], format: 'csv' });
+    const schedule = await createSchedule(company.as, target, { recipients: [owner, { email }], format: 'csv' });
     const { last_run } = await runNow(company.as, schedule._id);
     expect(last_run).toMatchObject({ status: 'done', sent: 2, problems: ['files_too_large'] });
     for (const [to, address] of [
@@ -268,8 +271,8 @@ describe('a file attached to a scheduled mail', () => {
   });
 
   it('is sent to outsiders only if they may download', async () => {
-    const { email, contextId } = await anAddress();
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ email }], format: 'csv' });
+    const { email, contextId } = await makeAddress();
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [{ email }], format: 'csv' });
     await runNow(company.as, schedule._id);
     const first = newest(email);
     expect([
@@ -290,17 +293,17 @@ describe('the content that a recipient of a scheduled mail gets', () => {
       can: ['visualizations:execute'],
       on: [`arn:svc:visualizations::${company.id}:visualization/${sales._id}`],
     });
-    const allowed = await aSchedule(company.as, sales, { recipients: [{ user_id: id }] });
-    const denied = await aSchedule(company.as, total, { recipients: [{ user_id: id }, owner] });
+    const allowed = await createSchedule(company.as, sales, { recipients: [{ user_id: id }] });
+    const denied = await createSchedule(company.as, total, { recipients: [{ user_id: id }, owner] });
     expect((await runNow(company.as, denied._id)).last_run).toMatchObject({
       status: 'done',
       sent: 1,
       skipped: 1,
       problems: ['not_allowed'],
     });
-    expect(countTo(email)).toBe(0);
+    expect(countMailsTo(email)).toBe(0);
     await runNow(company.as, allowed._id);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     await must(company.as.post(`/v1/users/${id}/deactivate`));
     expect((await runNow(company.as, allowed._id)).last_run).toMatchObject({
       status: 'done',
@@ -308,7 +311,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
       skipped: 1,
       problems: ['left'],
     });
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('is restricted by the policies, shares and attributes of their context', async () => {
@@ -318,8 +321,8 @@ describe('the content that a recipient of a scheduled mail gets', () => {
       mode: 'locked',
       allowed_values,
     });
-    const north = await anAddress([policy(['north'])]);
-    const both = await anAddress([policy(['north', 'south'])]);
+    const north = await makeAddress([policy(['north'])]);
+    const both = await makeAddress([policy(['north', 'south'])]);
     const json = {
       share_type: 'link',
       share_context_id: both.contextId,
@@ -329,9 +332,9 @@ describe('the content that a recipient of a scheduled mail gets', () => {
     const attributed = await aDashboard(company.as, [total], {
       filters: [{ slug: 'region', label: 'Region', kind: 'multi_select', viewer_attribute: 'region' }],
     });
-    const east = await anAddress([], { region: 'east' }, attributed);
-    const none = await anAddress([], { region: [] }, attributed);
-    const schedule = await aSchedule(company.as, dashboard, {
+    const east = await makeAddress([], { region: 'east' }, attributed);
+    const none = await makeAddress([], { region: [] }, attributed);
+    const schedule = await createSchedule(company.as, dashboard, {
       recipients: [owner, { email: north.email }, { email: both.email }],
     });
     await runNow(company.as, schedule._id);
@@ -339,7 +342,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
       [company.owner.email, north.email, both.email].map((to) => /TOTAL\n(\d+)/.exec(newest(to).text)?.[1]),
     ).toEqual(['210', '30', '120']);
     expect(newest(north.email).text).not.toContain('south');
-    const byAttribute = await aSchedule(company.as, attributed, { recipients: [{ email: east.email }] });
+    const byAttribute = await createSchedule(company.as, attributed, { recipients: [{ email: east.email }] });
     await runNow(company.as, byAttribute._id);
     expect(newest(east.email).text).toContain('TOTAL\n60\n');
     // Who lacks the attribute is refused, at once and later.
@@ -350,9 +353,9 @@ describe('the content that a recipient of a scheduled mail gets', () => {
   });
 
   it('is nothing once their membership or the grant ends', async () => {
-    const { email, contextId, memberId } = await anAddress();
-    const other = await anAddress();
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ email }, { email: other.email }] });
+    const { email, contextId, memberId } = await makeAddress();
+    const other = await makeAddress();
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [{ email }, { email: other.email }] });
     await must(company.as.delete(`${CONTEXTS_PATH}/${contextId}/members/${memberId}`));
     await must(company.as.put(`${CONTEXTS_PATH}/${other.contextId}/grants`, { json: { grants: [] } }));
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
@@ -360,18 +363,18 @@ describe('the content that a recipient of a scheduled mail gets', () => {
       skipped: 2,
       problems: ['not_allowed'],
     });
-    expect([countTo(email), countTo(other.email)]).toEqual([0, 0]);
+    expect([countMailsTo(email), countMailsTo(other.email)]).toEqual([0, 0]);
   });
 
   it('is computed once for recipients who may see the same', async () => {
-    const readers = [await anAddress(), await anAddress()].map(({ email }) => ({ email }));
+    const readers = [await makeAddress(), await makeAddress()].map(({ email }) => ({ email }));
     const marked = await aVisualization(company.as, 'SELECT random() AS n', {
       name: 'Random',
       chart: { type: 'number', options: { decimals: 12 } },
     });
     const target = await aDashboard(company.as, [marked]);
     for (const { email } of readers) await aContext(company, [dashboardGrant(target._id)], [email]);
-    const schedule = await aSchedule(company.as, target, { recipients: [...readers, owner] });
+    const schedule = await createSchedule(company.as, target, { recipients: [...readers, owner] });
     await runNow(company.as, schedule._id);
     const numbers = [...readers.map(({ email }) => email), company.owner.email].map(
       (to) => /RANDOM\n([\d.,]+)/.exec(newest(to).text)?.[1],
@@ -384,7 +387,7 @@ describe('the content that a recipient of a scheduled mail gets', () => {
 describe('an occurrence of a schedule', () => {
   it('is sent at its time, once, and followed by the next', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
-    const schedule = await aSchedule(company.as, dashboard, {
+    const schedule = await createSchedule(company.as, dashboard, {
       recipients: [{ user_id: id }],
       cron: '*/30 * * * *',
       time_zone: 'UTC',
@@ -392,61 +395,61 @@ describe('an occurrence of a schedule', () => {
     const due = Date.parse(schedule.next_run_at);
     stopClockAt(due - 1);
     await runDue();
-    expect(countTo(email)).toBe(0);
+    expect(countMailsTo(email)).toBe(0);
     // However many were missed, it comes once.
     stopClockAt(due + HOUR);
     await runDue();
     await runDue();
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     resetClock();
-    const { last_run, next_run_at } = await get(schedule);
+    const { last_run, next_run_at } = await readSchedule(schedule);
     expect(last_run).toMatchObject({ kind: 'scheduled', status: 'done', occurrence: schedule.next_run_at, sent: 1 });
     expect(Date.parse(next_run_at)).toBe(due + 1.5 * HOUR);
     stopClockAt(due + 1.5 * HOUR);
     await runDue();
-    expect(countTo(email)).toBe(2);
+    expect(countMailsTo(email)).toBe(2);
   });
 
   it('is sent although the whole schedule is saved again just before', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const due = Date.now() - 1000;
     await env.CONTROL_DB.prepare('update schedules set next_run_at = ? where id = ?').bind(due, schedule._id).run();
-    const json = { ...changeable(await get(schedule)), name: 'Renamed' };
+    const json = { ...toChangeable(await readSchedule(schedule)), name: 'Renamed' };
     await must(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json }));
     await runDue();
-    expect(countTo(email)).toBe(1);
-    const { last_run, next_run_at } = await get(schedule);
+    expect(countMailsTo(email)).toBe(1);
+    const { last_run, next_run_at } = await readSchedule(schedule);
     expect([Date.parse(last_run.occurrence), next_run_at]).toEqual([due, schedule.next_run_at]);
   });
 
   it('is not sent if the schedule is paused or deleted meanwhile', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
     const make = (json: object = {}) =>
-      aSchedule(company.as, dashboard, { recipients: [{ user_id: id }], cron: '*/30 * * * *', ...json });
+      createSchedule(company.as, dashboard, { recipients: [{ user_id: id }], cron: '*/30 * * * *', ...json });
     await make({ status: 'paused' });
     const pausedLater = await make();
     const gone = await make();
     const due = Date.parse(gone.next_run_at);
     stopClockAt(due);
-    const queue = aHeldQueue();
+    const queue = createHeldQueue();
     await runScheduled(queue.env);
     resetClock();
     await must(company.as.put(`${SCHEDULES_PATH}/${pausedLater._id}`, { json: { status: 'paused' } }));
     await must(company.as.delete(`${SCHEDULES_PATH}/${gone._id}`));
     stopClockAt(due + 1);
     await deliverHeld(queue);
-    expect(countTo(email)).toBe(0);
+    expect(countMailsTo(email)).toBe(0);
     resetClock();
     // By hand it can be run all the same.
     await runNow(company.as, pausedLater._id);
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
   });
 
   it('is sent once although its queue message is delivered twice', async () => {
     const { email, id } = await aUser(company, { can: ['dashboards:get'] });
-    const schedule = await aSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
-    const queue = aHeldQueue();
+    const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
+    const queue = createHeldQueue();
     await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
     const [message] = queue.messages as [JobMessage];
     // In whatever order they come: those that decide are brought about in failures.test.ts.
@@ -456,7 +459,7 @@ describe('an occurrence of a schedule', () => {
     ]);
     advanceClock(10 * 60_000);
     await deliverMessage(message, { ...queue.env, EMAIL });
-    expect(countTo(email)).toBe(1);
+    expect(countMailsTo(email)).toBe(1);
     expect(await selectRow('select status, attempt from schedule_runs where schedule_id = ?', schedule._id)).toEqual({
       status: 'ended',
       attempt: 1,

@@ -12,7 +12,7 @@ import {
   parameter,
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
-import { aSchedule, SCHEDULES_PATH, scheduleOf } from './support.ts';
+import { createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
 type Made = Awaited<ReturnType<typeof aVisualization>>;
 
@@ -28,10 +28,10 @@ beforeAll(async () => {
   me = { user_id: company.owner.id };
 });
 
-const post = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
-  as.post(SCHEDULES_PATH, { json: scheduleOf(target, { recipients: [me], ...json }) });
+const postSchedule = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
+  as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me], ...json }) });
 
-const condition = (more: object) => ({
+const makeCondition = (more: object) => ({
   condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...more },
 });
 
@@ -139,26 +139,30 @@ describe('a schedule', () => {
     ['an address that may not see it', () => ({ recipients: [me, { email: 'a@x.test' }] }), 'recipients.1.email'],
     ['an unknown format', () => ({ format: 'pdf' }), 'format'],
     ['an unknown status', () => ({ status: 'inactive' }), 'status'],
-    ['an unknown operator', () => condition({ op: 'like' }), 'condition.op'],
-    ['a comparison without a value', () => condition({ value: null }), 'condition.value'],
-    ['a value for the operator changed', () => condition({ op: 'changed' }), 'condition.value'],
-    ['a list as the value of a comparison', () => condition({ value: [1] }), 'condition.value'],
-    ['a condition on another chart', () => condition({ visualization_id: UNKNOWN_ID }), 'condition.visualization_id'],
+    ['an unknown operator', () => makeCondition({ op: 'like' }), 'condition.op'],
+    ['a comparison without a value', () => makeCondition({ value: null }), 'condition.value'],
+    ['a value for the operator changed', () => makeCondition({ op: 'changed' }), 'condition.value'],
+    ['a list as the value of a comparison', () => makeCondition({ value: [1] }), 'condition.value'],
+    [
+      'a condition on another chart',
+      () => makeCondition({ visualization_id: UNKNOWN_ID }),
+      'condition.visualization_id',
+    ],
   ])('is refused with %s', async (_name, wrong, field) => {
-    expect(readInvalidFields(await post(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await postSchedule(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it('sends only dashboards and visualizations of its own company, to its own users', async () => {
     const stranger = await aCompany();
     const foreign = await aVisualization(stranger.as, 'SELECT 1 AS one');
     for (const target_id of [UNKNOWN_ID, foreign._id, 'no-id']) {
-      const one = await post({ target_type: 'visualization', target_id });
+      const one = await postSchedule({ target_type: 'visualization', target_id });
       expect([one.status, one.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
-      const other = await post({ target_id });
+      const other = await postSchedule({ target_id });
       expect([other.status, other.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     }
     const { user_id } = { user_id: stranger.owner.id };
-    expect(readInvalidFields(await post({ recipients: [{ user_id }] }))).toEqual([
+    expect(readInvalidFields(await postSchedule({ recipients: [{ user_id }] }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'recipients.0.user_id',
@@ -171,9 +175,11 @@ describe('a schedule', () => {
       parameters: [parameter('region', 'select')],
     });
     const target = await aDashboard(company.as, [regional], { filters });
-    expect(readInvalidFields(await post({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
-    expect(readInvalidFields(await post({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe('parameters.region');
-    const { _id } = await must(post({ parameters: { region: 'north' } }, target));
+    expect(readInvalidFields(await postSchedule({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
+    expect(readInvalidFields(await postSchedule({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe(
+      'parameters.region',
+    );
+    const { _id } = await must(postSchedule({ parameters: { region: 'north' } }, target));
     const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: {} } });
     expect(readInvalidFields(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
@@ -181,8 +187,8 @@ describe('a schedule', () => {
   it('is deleted with the dashboard or visualization that it sends', async () => {
     const chart = await aVisualization(company.as, 'SELECT 1 AS one');
     const target = await aDashboard(company.as, [chart]);
-    const ofDashboard = await aSchedule(company.as, target, { recipients: [me] });
-    const ofChart = await aSchedule(company.as, chart, { recipients: [me] });
+    const ofDashboard = await createSchedule(company.as, target, { recipients: [me] });
+    const ofChart = await createSchedule(company.as, chart, { recipients: [me] });
     const get = async ({ _id }: { _id: string }) => (await company.as.get(`${SCHEDULES_PATH}/${_id}`)).status;
     expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)).status).toBe(409);
     expect([await get(ofDashboard), await get(ofChart)]).toEqual([200, 200]);
@@ -198,7 +204,7 @@ describe('a schedule', () => {
   it('is refused if the company has a thousand already', async () => {
     const full = await aCompany();
     const chart = await aVisualization(full.as, 'SELECT 1 AS one');
-    const { _id } = await aSchedule(full.as, chart, { recipients: [{ user_id: full.owner.id }] });
+    const { _id } = await createSchedule(full.as, chart, { recipients: [{ user_id: full.owner.id }] });
     await selectRow(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select printf('%024x', n.value), company_id, name, target_type, target_id, parameters, cron, time_zone, format, 'paused', 0, api_url, 1, created_by_user_id, created_at, updated_at
@@ -206,7 +212,7 @@ describe('a schedule', () => {
       JSON.stringify(Array.from({ length: 999 }, (_, n) => n + 1)),
       _id,
     );
-    const json = scheduleOf(chart, { recipients: [{ user_id: full.owner.id }] });
+    const json = makeScheduleInput(chart, { recipients: [{ user_id: full.owner.id }] });
     const { status, body } = await full.as.post(SCHEDULES_PATH, { json });
     expect([status, body.error]).toEqual([409, 'TOO_MANY_SCHEDULES']);
     await must(full.as.delete(`${SCHEDULES_PATH}/${_id}`));
@@ -220,9 +226,9 @@ describe('the permission to schedule', () => {
   it('on one dashboard shows schedules of it only', async () => {
     const other = await aDashboard(company.as, [visualization]);
     const { as, id } = await aUser(company, { can: ['dashboards:schedule'], on: [arn('dashboard', dashboard._id)] });
-    const mine = await must(post({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as));
-    const theirs = await aSchedule(company.as, other, { recipients: [me] });
-    const ofChart = await aSchedule(company.as, visualization, { recipients: [me] });
+    const mine = await must(postSchedule({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as));
+    const theirs = await createSchedule(company.as, other, { recipients: [me] });
+    const ofChart = await createSchedule(company.as, visualization, { recipients: [me] });
     const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
     const ids = records.map(({ _id }: { _id: string }) => _id);
     expect([ids.includes(mine._id), ids.includes(theirs._id), ids.includes(ofChart._id)]).toEqual([true, false, false]);
@@ -231,7 +237,7 @@ describe('the permission to schedule', () => {
 
   it.each(['dashboard', 'visualization'] as const)('is taken away by a Deny to get the %s', async (type) => {
     const target = type === 'dashboard' ? dashboard : visualization;
-    const { _id } = await aSchedule(company.as, target, { recipients: [me] });
+    const { _id } = await createSchedule(company.as, target, { recipients: [me] });
     const action = `${type}s:get`;
     const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn: [arn(type, target._id)] });
     const path = `${SCHEDULES_PATH}/${_id}`;
@@ -264,11 +270,11 @@ describe('the permission to schedule', () => {
       const { status, body } = await answer;
       expect([status, body.details.action]).toEqual([403, action]);
     };
-    const asked = condition({});
-    const { _id } = await must(post(asked));
-    const plain = await must(post({}));
+    const asked = makeCondition({});
+    const { _id } = await must(postSchedule(asked));
+    const plain = await must(postSchedule({}));
     const put = (schedule: string, json: object) => as.put(`${SCHEDULES_PATH}/${schedule}`, { json });
-    await refused(post(asked, dashboard, as));
+    await refused(postSchedule(asked, dashboard, as));
     await refused(put(plain._id, asked));
     for (const change of [
       { parameters: {} },
@@ -289,7 +295,7 @@ describe('the permission to schedule', () => {
 
   it('can be held by a service account', async () => {
     const robot = await aServiceAccountThat(company, allow('dashboards:schedule'));
-    const made = await must(post({}, dashboard, await withServiceToken(robot)));
+    const made = await must(postSchedule({}, dashboard, await withServiceToken(robot)));
     expect(made.created_by_user_id).toMatch(/^[a-f0-9]{24}$/);
   });
 });
@@ -299,16 +305,16 @@ describe('an address as recipient of a schedule', () => {
     const email = `member@${company.slug}.test`;
     const other = await aDashboard(company.as, [visualization]);
     await aContext(company, [dashboardGrant(other._id)], [email]);
-    expect(readInvalidFields(await post({ recipients: [{ email }] }))).toEqual([
+    expect(readInvalidFields(await postSchedule({ recipients: [{ email }] }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'recipients.0.email',
     ]);
-    const { recipients } = await must(post({ recipients: [{ email: email.toUpperCase() }] }, other));
+    const { recipients } = await must(postSchedule({ recipients: [{ email: email.toUpperCase() }] }, other));
     expect(recipients).toEqual([{ email }]);
     const grant = { target_type: 'visualization', target_id: visualization._id, filter_policies: [] };
     await aContext(company, [grant], [email]);
-    await must(post({ recipients: [{ email }] }, visualization));
+    await must(postSchedule({ recipients: [{ email }] }, visualization));
   });
 
   it('is refused with parameters that its context does not let it choose', async () => {
@@ -320,9 +326,9 @@ describe('an address as recipient of a schedule', () => {
     const target = await aDashboard(company.as, [regional], { filters });
     const policy = { filter_slug: 'region', filter_kind: 'select', mode: 'locked', allowed_values: ['south'] };
     await aContext(company, [dashboardGrant(target._id, [policy])], [email]);
-    const refused = await post({ recipients: [{ email }], parameters: { region: 'north' } }, target);
+    const refused = await postSchedule({ recipients: [{ email }], parameters: { region: 'north' } }, target);
     expect(readInvalidFields(refused)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
-    const { _id } = await must(post({ recipients: [{ email }] }, target));
+    const { _id } = await must(postSchedule({ recipients: [{ email }] }, target));
     const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: { region: 'south' } } });
     expect(readInvalidFields(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
   });
@@ -330,7 +336,7 @@ describe('an address as recipient of a schedule', () => {
   it('that is no longer a member does not keep users from changing the schedule', async () => {
     const email = `gone@${company.slug}.test`;
     const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], [email]);
-    const { _id } = await must(post({ recipients: [me, { email }] }));
+    const { _id } = await must(postSchedule({ recipients: [me, { email }] }));
     const [member] = members as [{ id: string }];
     await must(company.as.delete(`/api/v1/share-contexts/${id}/members/${member.id}`));
     const put = (json: object) => company.as.put(`${SCHEDULES_PATH}/${_id}`, { json });

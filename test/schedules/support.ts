@@ -12,7 +12,7 @@ import { deliverMessage } from '../uploads/support.ts';
 export const SCHEDULES_PATH = '/v1/schedules';
 
 /** A queue that keeps its messages until the test delivers them. */
-export function aHeldQueue() {
+export function createHeldQueue() {
   const messages: JobMessage[] = [];
   const delays: (number | undefined)[] = [];
   const keep = (message: JobMessage, delay?: number) => {
@@ -28,7 +28,7 @@ export function aHeldQueue() {
   return { messages, delays, env: { SCHEDULES } as unknown as Record<string, string> };
 }
 
-export type HeldQueue = ReturnType<typeof aHeldQueue>;
+export type HeldQueue = ReturnType<typeof createHeldQueue>;
 
 /** Delivers what a queue holds, each message once. What they lead to later stays in it. */
 export async function deliverHeld(queue: HeldQueue, changed: Record<string, unknown> = {}): Promise<void> {
@@ -41,35 +41,35 @@ export async function deliverHeld(queue: HeldQueue, changed: Record<string, unkn
 }
 
 /** How many mails an address was sent. */
-export const countTo = (email: string): number => listMailsTo(email).length;
+export const countMailsTo = (email: string): number => listMailsTo(email).length;
 
 /** Makes an address one that has agreed to the scheduled mails of a company, without a mail that asks. */
-export const hasAgreed = ({ id }: Pick<Company, 'id'>, email: string) =>
+export const recordAgreement = ({ id }: Pick<Company, 'id'>, email: string) =>
   env.CONTROL_DB.prepare('insert into mail_consents (id, company_id, email, agreed_at) values (?, ?, ?, ?)')
     .bind(newId(Date.now()), id, email, Date.now())
     .run();
 
 /** Half a day from now, so that no clock of a test comes to it, whatever the hour is. */
-const FAR = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`;
+const FAR_CRON = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`;
 
 /** Makes a schedule, once a day unless said otherwise, and answers its record. */
-export const aSchedule = (
+export const createSchedule = (
   as: Caller,
   target: { _id: string; layout?: unknown },
   json: Record<string, unknown> = {},
-): Promise<ApiResponse['body']> => must(as.post(SCHEDULES_PATH, { json: scheduleOf(target, json) }));
+): Promise<ApiResponse['body']> => must(as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, json) }));
 
-export const scheduleOf = (target: { _id: string; layout?: unknown }, json: Record<string, unknown> = {}) => ({
+export const makeScheduleInput = (target: { _id: string; layout?: unknown }, json: Record<string, unknown> = {}) => ({
   name: 'Every morning',
   target_type: target.layout === undefined ? 'visualization' : 'dashboard',
   target_id: target._id,
-  cron: FAR,
+  cron: FAR_CRON,
   time_zone: 'UTC',
   ...json,
 });
 
 /** What a schedule may be changed to, as its record shows it: for clients that send back all of what they read. */
-export const changeable = ({
+export const toChangeable = ({
   name,
   target_type,
   target_id,
@@ -99,7 +99,7 @@ export async function runNow(
   id: string,
   changed: Record<string, unknown> = {},
 ): Promise<ApiResponse['body']> {
-  const queue = aHeldQueue();
+  const queue = createHeldQueue();
   await must(as.post(`${SCHEDULES_PATH}/${id}/run`, { env: queue.env }));
   await deliverHeld(queue, changed);
   return must(as.get(`${SCHEDULES_PATH}/${id}`));
@@ -107,7 +107,7 @@ export async function runNow(
 
 /** The scheduled run of this minute, and all that it hands out. */
 export async function runDue(changed: Record<string, unknown> = {}): Promise<HeldQueue> {
-  const queue = aHeldQueue();
+  const queue = createHeldQueue();
   await runScheduled({ ...queue.env, ...changed });
   await deliverHeld(queue, changed);
   return queue;

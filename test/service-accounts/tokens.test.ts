@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aShare } from '../shares/support.ts';
 import { type Caller, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
@@ -222,7 +222,7 @@ describe('a resource made with a service token', () => {
 
   it('names its service account as its creator', async () => {
     const { as } = made;
-    const tableId = await aTable(as, 'orders', [column('total', 'decimal')]);
+    const tableId = await createTable(as, 'orders', [column('total', 'decimal')]);
     expect((await as.get(`/v1/managed-tables/${tableId}`)).body.created_by_user_id).toBe(id);
     const visualization = await aVisualization(as, 'SELECT 1 AS one');
     const dashboard = await aDashboard(as, [visualization]);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed } from '../embeds/support.ts';
+import { createEmbed } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import { type Caller, call } from '../support/api.ts';
@@ -67,7 +67,7 @@ describe.each(['visualizations:get', 'visualizations:share'])(
       const path =
         type === 'share.downloaded'
           ? `public/shares/${(await aShare(company, dashboard._id, { embed_options: { allow_downloads: true } })).token}`
-          : `embed/d/${await anEmbed(company, 'dashboards', dashboard._id, { allow_downloads: true })}`;
+          : `embed/d/${await createEmbed(company, 'dashboards', dashboard._id, { allow_downloads: true })}`;
       const prefix = type === 'share.downloaded' ? '/api/v1' : '/api';
       for (const { _id } of [secret, open]) {
         const query = `format=csv&visualization_id=${_id}`;

@@ -3,8 +3,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
-import { filesOf, settle } from '../company-log/support.ts';
-import { anEmbed, embedOf } from '../embeds/support.ts';
+import { listFiles, settleLog } from '../company-log/support.ts';
+import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
 import {
   aContext,
   aMember,
@@ -226,8 +226,8 @@ describe('the list of share events', () => {
   });
 
   it('includes events of embeds', async () => {
-    const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
-    const embed = embedOf('v', token);
+    const token = await createEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
+    const embed = makeEmbedRoutes('v', token);
     await embed.info();
     await embed.execute();
     await embed.execute({ regions: ['north'] });
@@ -415,8 +415,8 @@ describe('share analytics', () => {
     const ask = async () => (await as.get(`${ANALYTICS_PATH}?from=${from}&interval=week&time_zone=Asia/Tokyo`)).body;
     const before = await ask();
     expect([before.totals.executed, before.unique_viewers]).toEqual([6, 3]);
-    await settle(id);
-    expect(await filesOf(id)).toHaveLength(3);
+    await settleLog(id);
+    expect(await listFiles(id)).toHaveLength(3);
     expect(await ask()).toEqual(before);
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { anEmbed, embedOf } from '../embeds/support.ts';
+import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
 import { aContext, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
 import { call } from '../support/api.ts';
@@ -50,14 +50,14 @@ const times = (count: number, work: () => Promise<unknown>) => Promise.all(Array
 describe('requests of unknown clients', () => {
   it('leave no event for unknown addresses, malformed tokens and preflights', async () => {
     const share = await aShare(company, dashboard, { embed_options: { allowed_origins: ['https://partner.test'] } });
-    const embed = await anEmbed(company, 'dashboards', dashboard, { allowed_origins: ['https://partner.test'] });
+    const embed = await createEmbed(company, 'dashboards', dashboard, { allowed_origins: ['https://partner.test'] });
     const before = await allEvents();
     const preflight = (path: string) =>
       call('OPTIONS', path, { headers: { origin: FOREIGN, 'access-control-request-method': 'POST' } });
     await times(5, () => requestCode(company, 'stranger@x.test'));
     await times(5, () => verifyCode(company, 'stranger@x.test', '1234-5678'));
     await times(5, () => linkOf('A'.repeat(43)).execute());
-    await times(5, () => embedOf('d', `${embed.slice(0, -6)}AAAAAA`).execute());
+    await times(5, () => makeEmbedRoutes('d', `${embed.slice(0, -6)}AAAAAA`).execute());
     await times(5, () => preflight(`/api/v1/public/shares/${share.token}/execute`));
     await times(5, () => preflight(`/api/embed/d/${embed}/execute`));
     expect(await since(before)).toEqual([]);
@@ -66,12 +66,12 @@ describe('requests of unknown clients', () => {
   it('leave one refusal event a minute if their token has ended', async () => {
     const share = await aShare(company, dashboard);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
-    const embed = await anEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
+    const embed = await createEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
     const before = await allEvents();
     // The beginning of a minute, so that no other begins meanwhile.
     advanceClock(2 * 60_000 - (Date.now() % 60_000));
     await times(10, () => linkOf(share.token).execute());
-    await times(10, () => embedOf('d', embed).execute());
+    await times(10, () => makeEmbedRoutes('d', embed).execute());
     const kept = (await since(before)).map(({ type, details }) => [type, details.reason]);
     expect(kept.toSorted()).toEqual([
       ['embed.denied', 'token.invalid'],

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed } from '../embeds/support.ts';
+import { createEmbed } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
@@ -107,14 +107,14 @@ describe.each([
   it('counts as embedded until its last token expires, whatever is changed', async () => {
     const { _id } = await make();
     const until = () => selectRow<{ embedded_until: number }>(`select embedded_until from ${table} where id = ?`, _id);
-    await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 86_400 });
+    await createEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 86_400 });
     const longest = await until();
     expect(longest?.embedded_until).toBeGreaterThan(Date.now() + 86_000_000);
-    await anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 3600 });
+    await createEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 3600 });
     expect(await until()).toEqual(longest);
     await sendOvertaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
-      () => anEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 172_800 }),
+      () => createEmbed(company, table as 'dashboards' | 'visualizations', _id, { expires_in: 172_800 }),
       (env) => asOwner.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
     );
     expect((await until())?.embedded_until).toBeGreaterThan(Date.now() + 172_000_000);

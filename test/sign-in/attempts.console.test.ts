@@ -27,13 +27,13 @@ const logInFrom = (ip: string, email: string, password: string, rest: { env?: Re
     headers: { 'cf-connecting-ip': ip },
     ...rest,
   });
-const statuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
-const limiterOf = (name: string) => env.ATTEMPT_LIMITER.getByName(name) as DurableObjectStub<AttemptLimiter>;
-const passwordOf = (email: string) => `password:${company.id}:${email}`;
+const listStatuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
+const getLimiter = (name: string) => env.ATTEMPT_LIMITER.getByName(name) as DurableObjectStub<AttemptLimiter>;
+const makePassword = (email: string) => `password:${company.id}:${email}`;
 
 /** Wrong guesses, as they are counted when a sign-in was wrong. */
-async function fail(name: string, times: number, limit: number): Promise<void> {
-  const limiter = limiterOf(name);
+async function failGuesses(name: string, times: number, limit: number): Promise<void> {
+  const limiter = getLimiter(name);
   for (let count = 0; count < times; count += 1) {
     const id = crypto.randomUUID();
     const { allowed } = await limiter.begin(id, limit, WINDOW);
@@ -45,7 +45,7 @@ describe('wrong passwords from one network', () => {
   it('are limited for the email from that network only', async () => {
     const { email } = await aUser(company);
     const other = await aUser(company);
-    await fail(`${passwordOf(email)}:${STRANGER}`, 9, 10);
+    await failGuesses(`${makePassword(email)}:${STRANGER}`, 9, 10);
     expect((await logInFrom(STRANGER, email, 'wrong-password')).status).toBe(400);
     const refused = await logInFrom(STRANGER, email, PASSWORD);
     expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
@@ -57,7 +57,7 @@ describe('wrong passwords from one network', () => {
   it('are counted for the /64 of an IPv6 address', async () => {
     const { email } = await aUser(company);
     const guesses = Array.from({ length: 10 }, (_, n) => logInFrom(`2001:db8:7:1::${n + 1}`, email, 'wrong-password'));
-    expect(statuses(await Promise.all(guesses))).toEqual(Array(10).fill(400));
+    expect(listStatuses(await Promise.all(guesses))).toEqual(Array(10).fill(400));
     expect((await logInFrom('2001:db8:7:1:ffff::1', email, PASSWORD)).status).toBe(429);
     expect((await logInFrom('2001:db8:7:2::1', email, PASSWORD)).status).toBe(200);
   });
@@ -67,7 +67,7 @@ describe('a hundred wrong passwords from many networks', () => {
   it.each(['somebody', 'nobody'])('allow sign-in only from networks known for the email of %s', async (who) => {
     const email = who === 'nobody' ? 'nobody@nowhere.test' : (await aUser(company)).email;
     if (who === 'somebody') expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
-    await fail(passwordOf(email), 99, 100);
+    await failGuesses(makePassword(email), 99, 100);
     expect((await logInFrom(STRANGER, email, 'wrong-password')).status).toBe(400);
     const refused = await logInFrom(STRANGER, email, PASSWORD);
     expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
@@ -80,7 +80,7 @@ describe('a hundred wrong passwords from many networks', () => {
     const other = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
     await logInFrom('203.0.113.8', other.email, PASSWORD);
-    await fail(passwordOf(email), 100, 100);
+    await failGuesses(makePassword(email), 100, 100);
     expect((await logInFrom('203.0.113.8', email, PASSWORD)).status).toBe(429);
     advanceClock(30 * DAY - 60_000);
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
@@ -94,8 +94,8 @@ describe('a hundred wrong passwords from many networks', () => {
   it('allow a known network ten wrong passwords in fifteen minutes', async () => {
     const { email } = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
-    await fail(passwordOf(email), 100, 100);
-    await fail(`${passwordOf(email)}:${HOME}`, 9, 10);
+    await failGuesses(makePassword(email), 100, 100);
+    await failGuesses(`${makePassword(email)}:${HOME}`, 9, 10);
     expect((await logInFrom(HOME, email, 'wrong-password')).status).toBe(400);
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(429);
   });
@@ -129,14 +129,14 @@ describe('the record of a sign-in attempt', () => {
   const NOTHING = { tables: 0, alarm: null };
 
   it('is deleted when the password was right', async () => {
-    const limiter = limiterOf('right');
+    const limiter = getLimiter('right');
     await limiter.begin('first', 10, WINDOW);
     await limiter.settle('first', false, WINDOW);
     expect(await sizeOf(limiter)).toEqual(NOTHING);
   });
 
   it('is deleted when its window is over', async () => {
-    const limiter = limiterOf(`${passwordOf('invented@nowhere.test')}:${STRANGER}`);
+    const limiter = getLimiter(`${makePassword('invented@nowhere.test')}:${STRANGER}`);
     await logInFrom(STRANGER, 'invented@nowhere.test', 'wrong-password');
     expect(await sizeOf(limiter)).not.toEqual(NOTHING);
     // Too early: the window is still open.
@@ -149,7 +149,7 @@ describe('the record of a sign-in attempt', () => {
   });
 
   it('counts as no failure when a right password takes longer than its lease', async () => {
-    const limiter = limiterOf('slow');
+    const limiter = getLimiter('slow');
     await runInDurableObject(limiter, async (object: AttemptLimiter) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       await object.begin('slow', 1, WINDOW);
@@ -162,7 +162,7 @@ describe('the record of a sign-in attempt', () => {
   });
 
   it('counts as a failure when the password was wrong, even if a restart lost its beginning', async () => {
-    const restarted = limiterOf('restarted');
+    const restarted = getLimiter('restarted');
     await restarted.settle('begun before', true, WINDOW);
     expect((await restarted.begin('next', 1, WINDOW)).allowed).toBe(false);
   });
@@ -173,7 +173,7 @@ describe('a call of the attempt limiter whose answer is lost', () => {
     const person = await aUser(company);
     let calls = 0;
     const getByName = (name: string) => {
-      const limiter = limiterOf(name);
+      const limiter = getLimiter(name);
       const losing = async <T>(done: Promise<T>): Promise<T> => {
         const result = await done;
         calls += 1;

@@ -16,16 +16,16 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const request = (email: string, slug = company.slug, env?: Record<string, string>) =>
+const requestCode = (email: string, slug = company.slug, env?: Record<string, string>) =>
   call('POST', '/v1/auth/passwordless/request', { json: { company_slug: slug, email }, env });
-const verify = (email: string, code: string, slug = company.slug, env?: Record<string, string>) =>
+const verifyCode = (email: string, code: string, slug = company.slug, env?: Record<string, string>) =>
   call('POST', '/v1/auth/passwordless/verify', { json: { company_slug: slug, email, code }, env });
-const wrong = (code: string) => (code === '000000' ? '000001' : '000000');
-const aCode = async (email: string) => {
-  await request(email);
+const makeWrongCode = (code: string) => (code === '000000' ? '000001' : '000000');
+const requestMailedCode = async (email: string) => {
+  await requestCode(email);
   return readCode(readNewestMail(email));
 };
-const stateOf = (email: string) =>
+const readState = (email: string) =>
   env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?')
     .bind(company.id, email)
     .first();
@@ -33,9 +33,9 @@ const stateOf = (email: string) =>
 describe('a mailed code', () => {
   it('signs in and marks the address as verified', async () => {
     const { id, email } = await aUser(company);
-    const asked = await request(email.toUpperCase());
+    const asked = await requestCode(email.toUpperCase());
     expect([asked.status, asked.body]).toEqual([200, { message: expect.any(String) }]);
-    const { status, body } = await verify(email, readCode(readNewestMail(email)));
+    const { status, body } = await verifyCode(email, readCode(readNewestMail(email)));
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, user: { _id: id, email, company_id: company.id } });
     expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
@@ -45,7 +45,7 @@ describe('a mailed code', () => {
 
   it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
     const { email } = await aUser(company);
-    const code = await aCode(email);
+    const code = await requestMailedCode(email);
     const { subject, text, html } = readNewestMail(email);
     expect(subject).not.toContain(code);
     for (const body of [text, html]) {
@@ -60,70 +60,70 @@ describe('a mailed code', () => {
     for (const [index] of pasted('123456').entries()) {
       // Five codes are sent to an address within an hour.
       advanceClock(index * 61 * MINUTE);
-      const code = pasted(await aCode(email))[index] as string;
-      expect([code, (await verify(email, code)).status]).toEqual([code, 200]);
+      const code = pasted(await requestMailedCode(email))[index] as string;
+      expect([code, (await verifyCode(email, code)).status]).toEqual([code, 200]);
     }
   });
 
   it('stops working after five wrong tries, also for a concurrent request', async () => {
     const { email } = await aUser(company);
-    const code = await aCode(email);
+    const code = await requestMailedCode(email);
     const guess = async () => {
       for (let tries = 0; tries < 5; tries += 1) {
-        const { status, body } = await verify(email, wrong(code));
+        const { status, body } = await verifyCode(email, makeWrongCode(code));
         expect([status, body.error]).toEqual([400, 'INVALID_CODE']);
       }
     };
     const late = await sendOvertaken(/^update "passwordless_codes"/, guess, (env) =>
-      verify(email, code, company.slug, env),
+      verifyCode(email, code, company.slug, env),
     );
     expect([late.status, late.body.error]).toEqual([400, 'INVALID_CODE']);
-    expect((await stateOf(email))?.tries).toBe(5);
+    expect((await readState(email))?.tries).toBe(5);
   });
 
   it('works after four wrong tries', async () => {
     const { email } = await aUser(company);
-    const code = await aCode(email);
-    for (let tries = 0; tries < 4; tries += 1) await verify(email, wrong(code));
-    expect((await verify(email, code)).status).toBe(200);
+    const code = await requestMailedCode(email);
+    for (let tries = 0; tries < 4; tries += 1) await verifyCode(email, makeWrongCode(code));
+    expect((await verifyCode(email, code)).status).toBe(200);
   });
 
   it('stops working when a newer one is sent', async () => {
     const { email } = await aUser(company);
-    const first = await aCode(email);
-    const second = await aCode(email);
-    if (first !== second) expect((await verify(email, first)).status).toBe(400);
-    expect((await verify(email, second)).status).toBe(200);
+    const first = await requestMailedCode(email);
+    const second = await requestMailedCode(email);
+    if (first !== second) expect((await verifyCode(email, first)).status).toBe(400);
+    expect((await verifyCode(email, second)).status).toBe(200);
   });
 
   it('works for its address and company only', async () => {
     const [one, other] = [await aUser(company), await aUser(company)];
-    const code = await aCode(one.email);
-    await request(other.email);
-    if (readCode(readNewestMail(other.email)) !== code) expect((await verify(other.email, code)).status).toBe(400);
+    const code = await requestMailedCode(one.email);
+    await requestCode(other.email);
+    if (readCode(readNewestMail(other.email)) !== code) expect((await verifyCode(other.email, code)).status).toBe(400);
     const elsewhere = await aCompany();
-    expect((await verify(one.email, code, elsewhere.slug)).status).toBe(400);
-    expect((await verify(one.email, code)).status).toBe(200);
+    expect((await verifyCode(one.email, code, elsewhere.slug)).status).toBe(400);
+    expect((await verifyCode(one.email, code)).status).toBe(200);
   });
 
   it('does not sign in a user who has been deactivated since', async () => {
     const { id, email } = await aUser(company);
-    const code = await aCode(email);
+    const code = await requestMailedCode(email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
-    expect((await verify(email, code)).body.error).toBe('INVALID_CODE');
+    expect((await verifyCode(email, code)).body.error).toBe('INVALID_CODE');
   });
 
   it('is stored only as an HMAC', async () => {
     const { email } = await aUser(company);
-    const code = await aCode(email);
-    const { digest } = (await stateOf(email)) as { digest: string };
+    const code = await requestMailedCode(email);
+    const { digest } = (await readState(email)) as { digest: string };
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     const { results } = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
     expect(JSON.stringify(results)).not.toContain(code);
   });
 
   it.each(['12345', '1234567', 'abcdef', '１２３４５６', 123456])('must be six digits, not %j', async (code) => {
-    const { status, body } = await verify('someone@example.com', code as string);
+    const { status, body } = await verifyCode('someone@example.com', code as string);
     expect([status, body.details[0].field]).toEqual([422, 'code']);
   });
 });
@@ -145,16 +145,16 @@ describe('a request for a code', () => {
   it.each(strangers)('runs the same statements for %s as for a user, but sends no mail', async (_who, email) => {
     const { email: known } = await aUser(company);
     const stranger = await email();
-    const [right, other] = [await watched(known), await watched(stranger)];
+    const [right, other] = [await requestWatched(known), await requestWatched(stranger)];
     expect([other.answer.status, other.answer.body]).toEqual([right.answer.status, right.answer.body]);
     expect(other.statements).toEqual(right.statements);
     expect(right.statements.length).toBeGreaterThan(2);
     expect(listMailsTo(known)).toHaveLength(1);
     expect(listMailsTo(stranger)).toHaveLength(0);
     // A wrong code is answered alike too: both addresses have a code to try.
-    const tried = await Promise.all([verify(known, '000000'), verify(stranger, '000000')]);
+    const tried = await Promise.all([verifyCode(known, '000000'), verifyCode(stranger, '000000')]);
     expect(tried[0]?.body).toEqual(tried[1]?.body);
-    expect((await stateOf(stranger))?.tries).toBe(1);
+    expect((await readState(stranger))?.tries).toBe(1);
   });
 
   it('is answered before the mail is sent', async () => {
@@ -182,7 +182,7 @@ describe('a request for a code', () => {
 
   it('has its mail sent later, with a code that works, if the mail service is down', async () => {
     const { email } = await aUser(company);
-    await whileMailIsDown(() => request(email));
+    await whileMailIsDown(() => requestCode(email));
     await runScheduled();
     expect(listMailsTo(email)).toHaveLength(0);
     advanceClock(MINUTE + 1000);
@@ -191,12 +191,12 @@ describe('a request for a code', () => {
     await runScheduled();
     await runScheduled();
     expect(listMailsTo(email)).toHaveLength(1);
-    expect((await verify(email, readCode(readNewestMail(email)))).status).toBe(200);
+    expect((await verifyCode(email, readCode(readNewestMail(email)))).status).toBe(200);
   });
 
   it('is dropped when its code would have expired', async () => {
     const { email } = await aUser(company);
-    await whileMailIsDown(() => request(email));
+    await whileMailIsDown(() => requestCode(email));
     advanceClock(10 * MINUTE + 1000);
     await runScheduled();
     advanceClock(20 * MINUTE);
@@ -208,23 +208,23 @@ describe('a request for a code', () => {
     const { email } = await aUser(company);
     const answers: ApiResponse[] = [];
     const ask = async (env?: Record<string, string>) => {
-      answers.push(await request(email, company.slug, env));
+      answers.push(await requestCode(email, company.slug, env));
     };
     for (let mails = 0; mails < 4; mails += 1) await ask();
     await sendOvertaken(/^insert into "mail_requests"/, () => ask(), ask);
     await ask();
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
     expect(listMailsTo(email)).toHaveLength(5);
-    const before = await stateOf(email);
-    await request(email);
-    expect(await stateOf(email)).toEqual(before);
+    const before = await readState(email);
+    await requestCode(email);
+    expect(await readState(email)).toEqual(before);
     advanceClock(60 * MINUTE + 1000);
-    await request(email);
+    await requestCode(email);
     expect(listMailsTo(email)).toHaveLength(6);
   });
 
   it('answers 404 for an unknown company', async () => {
-    const { status, body } = await request('someone@example.com', 'nobody');
+    const { status, body } = await requestCode('someone@example.com', 'nobody');
     expect([status, body.error]).toEqual([404, 'COMPANY_NOT_FOUND']);
   });
 });
@@ -232,17 +232,17 @@ describe('a request for a code', () => {
 describe('the scheduled run', () => {
   it('deletes expired codes and requests', async () => {
     const { email } = await aUser(company);
-    await request(email);
+    await requestCode(email);
     advanceClock(61 * MINUTE);
     await runScheduled();
-    expect(await stateOf(email)).toBeNull();
+    expect(await readState(email)).toBeNull();
     const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
     expect(left.results).toEqual([]);
   });
 });
 
 /** A request with the text of every statement the Worker sent to the control database for it. */
-async function watched(email: string) {
+async function requestWatched(email: string) {
   const statements: string[] = [];
   const session = new Proxy(env.CONTROL_DB.withSession('first-primary'), {
     get(target, property) {

@@ -6,7 +6,7 @@ import { listMailsTo, readCode, readLink, readNewestMail } from '../support/mail
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
-import { isLive } from './support.ts';
+import { isSessionLive } from './support.ts';
 
 const NEXT = 'a-brand-new-passphrase';
 const MINUTE = 60_000;
@@ -17,14 +17,14 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const sessionOf = async (email: string, password: string): Promise<Caller> =>
+const signInAs = async (email: string, password: string): Promise<Caller> =>
   createCaller((await must(logIn(company.slug, email, password))).token);
 const changePassword = (as: Caller, current_password: string, new_password: string, env?: Record<string, string>) =>
   as.post('/v1/auth/password', { json: { current_password, new_password }, ...(env && { env }) });
 const sendReset = (email: string) =>
   must(call('POST', '/v1/users/reset-password/request', { json: { email, company_slug: company.slug } }));
-const tokenFor = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
-const reset = (token: string, password: string, env?: Record<string, string>) =>
+const readMailedToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
+const resetPassword = (token: string, password: string, env?: Record<string, string>) =>
   call('POST', '/v1/users/reset-password/confirm', { json: { token, password }, ...(env && { env }) });
 
 describe('a sign-in', () => {
@@ -59,7 +59,7 @@ describe('a sign-in', () => {
 describe('a session', () => {
   it('is ended once by its user', async () => {
     const { email, as } = await aUser(company);
-    await sessionOf(email, PASSWORD);
+    await signInAs(email, PASSWORD);
     const { records } = await must(as.get('/v1/auth/sessions'));
     const { _id } = records.find((session: { current: boolean }) => !session.current);
     const end = (env?: Record<string, string>) => as.delete(`/v1/auth/sessions/${_id}`, env ? { env } : {});
@@ -75,12 +75,16 @@ describe('a change of the password', () => {
       /^update "users" set "password_hash"/,
       async () => {
         await must(changePassword(as, PASSWORD, NEXT));
-        elsewhere = await sessionOf(email, NEXT);
+        elsewhere = await signInAs(email, NEXT);
       },
       (env) => changePassword(as, PASSWORD, 'the-one-that-came-too-late', env),
     );
     expect(readStatusAndCode(answer)).toEqual([400, 'INVALID_CREDENTIALS']);
-    expect([await isLive(as), await isLive(elsewhere), listMailsTo(email).length]).toEqual([true, true, 1]);
+    expect([await isSessionLive(as), await isSessionLive(elsewhere), listMailsTo(email).length]).toEqual([
+      true,
+      true,
+      1,
+    ]);
     expect((await logIn(company.slug, email, NEXT)).status).toBe(200);
   });
 
@@ -96,61 +100,61 @@ describe('a change of the password', () => {
 
   it('ends the other sessions and all links that set a password', async () => {
     const { email, as } = await aUser(company);
-    const elsewhere = await sessionOf(email, PASSWORD);
+    const elsewhere = await signInAs(email, PASSWORD);
     await sendReset(email);
-    const token = tokenFor(email);
+    const token = readMailedToken(email);
     await must(changePassword(as, PASSWORD, NEXT));
-    expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
-    expect((await reset(token, 'of-whoever-has-the-link')).status).toBe(400);
+    expect([await isSessionLive(as), await isSessionLive(elsewhere)]).toEqual([true, false]);
+    expect((await resetPassword(token, 'of-whoever-has-the-link')).status).toBe(400);
   });
 });
 
 describe('a link that sets a new password', () => {
   const DEAD = [400, 'INVALID_RESET_TOKEN'];
   const resetOvertaken = (token: string, rival: () => Promise<unknown>) =>
-    sendOvertaken(/^update "password_resets"/, rival, (env) => reset(token, 'the-one-that-came-too-late', env));
+    sendOvertaken(/^update "password_resets"/, rival, (env) => resetPassword(token, 'the-one-that-came-too-late', env));
 
   it('works once, and its second use ends neither sessions nor other links', async () => {
     const { email } = await aUser(company);
     await sendReset(email);
-    const token = tokenFor(email);
+    const token = readMailedToken(email);
     let [session, next]: [Caller | undefined, string | undefined] = [undefined, undefined];
     const answer = await resetOvertaken(token, async () => {
-      await must(reset(token, NEXT));
-      session = await sessionOf(email, NEXT);
+      await must(resetPassword(token, NEXT));
+      session = await signInAs(email, NEXT);
       await sendReset(email);
-      next = tokenFor(email);
+      next = readMailedToken(email);
     });
     expect(readStatusAndCode(answer)).toEqual(DEAD);
-    expect(await isLive(session as unknown as Caller)).toBe(true);
-    expect((await reset(next as unknown as string, 'yet-another-passphrase')).status).toBe(200);
+    expect(await isSessionLive(session as unknown as Caller)).toBe(true);
+    expect((await resetPassword(next as unknown as string, 'yet-another-passphrase')).status).toBe(200);
   });
 
   it('works once when it is used twice in a row', async () => {
     const { email } = await aUser(company);
     await sendReset(email);
-    const token = tokenFor(email);
-    await must(reset(token, NEXT));
-    expect(readStatusAndCode(await reset(token, PASSWORD))).toEqual(DEAD);
+    const token = readMailedToken(email);
+    await must(resetPassword(token, NEXT));
+    expect(readStatusAndCode(await resetPassword(token, PASSWORD))).toEqual(DEAD);
   });
 
   it('ends all other links and the sessions when it is used', async () => {
     const { email, as } = await aUser(company);
     await sendReset(email);
-    const first = tokenFor(email);
+    const first = readMailedToken(email);
     await sendReset(email);
-    await must(reset(tokenFor(email), NEXT));
-    expect(readStatusAndCode(await reset(first, PASSWORD))).toEqual(DEAD);
-    expect(await isLive(as)).toBe(false);
+    await must(resetPassword(readMailedToken(email), NEXT));
+    expect(readStatusAndCode(await resetPassword(first, PASSWORD))).toEqual(DEAD);
+    expect(await isSessionLive(as)).toBe(false);
   });
 
   it('is refused after an hour', async () => {
     const [one, other] = [await aUser(company), await aUser(company)];
     for (const { email } of [one, other]) await sendReset(email);
     advanceClock(59 * MINUTE);
-    expect((await reset(tokenFor(one.email), NEXT)).status).toBe(200);
+    expect((await resetPassword(readMailedToken(one.email), NEXT)).status).toBe(200);
     advanceClock(61 * MINUTE);
-    expect(readStatusAndCode(await reset(tokenFor(other.email), NEXT))).toEqual(DEAD);
+    expect(readStatusAndCode(await resetPassword(readMailedToken(other.email), NEXT))).toEqual(DEAD);
   });
 
   it('is refused when its user is deactivated or deleted meanwhile', async () => {
@@ -160,7 +164,7 @@ describe('a link that sets a new password', () => {
     ]) {
       const { id, email } = await aUser(company);
       await sendReset(email);
-      expect(readStatusAndCode(await resetOvertaken(tokenFor(email), () => end(id)))).toEqual(DEAD);
+      expect(readStatusAndCode(await resetOvertaken(readMailedToken(email), () => end(id)))).toEqual(DEAD);
     }
   });
 

@@ -5,7 +5,7 @@ import { resetClock } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { computeCode, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
-import { anEnrolledUser, finish, pendingOf } from './support.ts';
+import { createEnrolledUser, finishSignIn, readPendingToken } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const password = (email: string) => logIn(company.slug, email, company.owner.password);
+const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
 const WRONG = [400, 'INVALID_2FA_CODE'];
 /** What proves again who they are. */
 const AGAIN = { json: { password: PASSWORD } };
@@ -27,7 +27,7 @@ describe('the enrolment of a second factor', () => {
     expect([url.protocol, url.host, url.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', body.secret]);
     expect(decodeURIComponent(url.pathname)).toContain(email);
     expect(body.secret).toMatch(/^[A-Z2-7]{32}$/);
-    expect((await password(email)).body).toHaveProperty('token');
+    expect((await logInByPassword(email)).body).toHaveProperty('token');
 
     const enabled = await as.post('/v1/auth/2fa/enable', {
       json: { totp_token: computeCode(body.secret), password: PASSWORD },
@@ -58,7 +58,7 @@ describe('the enrolment of a second factor', () => {
   });
 
   it('stores the secret encrypted and the backup codes hashed', async () => {
-    const { secret, backupCodes } = await anEnrolledUser(company);
+    const { secret, backupCodes } = await createEnrolledUser(company);
     const tables = ['second_factors', 'backup_codes', 'used_totp_steps', 'pending_second_factors', 'users'];
     const dumps = await env.CONTROL_DB.batch(tables.map((table) => env.CONTROL_DB.prepare(`SELECT * FROM ${table}`)));
     const dump = JSON.stringify(dumps.map(({ results }) => results));
@@ -70,12 +70,12 @@ describe('the enrolment of a second factor', () => {
 
 describe('the disabling of a second factor', () => {
   const disable = (as: Caller, json: unknown) => as.post('/v1/auth/2fa/disable', { json });
-  const isAskedFor = async (email: string) => 'requires_2fa' in (await password(email)).body;
+  const isAskedFor = async (email: string) => 'requires_2fa' in (await logInByPassword(email)).body;
 
   it.each(['totp_token', 'backup_code'])('accepts an unused code: %s', async (kind) => {
-    const { as, email, secret, code, backupCodes } = await anEnrolledUser(company);
+    const { as, email, secret, code, backupCodes } = await createEnrolledUser(company);
     const wrong = { totp_token: wrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
-    await finish(await pendingOf(company, email), { backup_code: backupCodes[0] });
+    await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] });
     const spent = { totp_token: code(-1), backup_code: backupCodes[0] }[kind];
     expect(readStatusAndCode(await disable(as, { [kind]: wrong }))).toEqual(WRONG);
     expect(readStatusAndCode(await disable(as, { [kind]: spent }))).toEqual(WRONG);

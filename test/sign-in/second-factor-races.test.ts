@@ -7,7 +7,7 @@ import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { computeCode, enrolAuthenticator, goToNextStep, wrongCode } from '../support/second-factor.ts';
 import { must, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
-import { anEnrolledUser, finish, pendingOf, postFactor } from './support.ts';
+import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 const NEXT = 'a-brand-new-passphrase';
 const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const stateOf = async (userId: string) => ({
+const readState = async (userId: string) => ({
   ...(await selectRow<{ mfa_enabled: number; session_epoch: number }>(
     'select mfa_enabled, session_epoch from users where id = ?',
     userId,
@@ -36,44 +36,44 @@ const changePassword = (as: Caller) =>
 
 describe('a sign-in that waits for the second factor', () => {
   it('begins one session, and uses up one code, when a second valid code comes meanwhile', async () => {
-    const { email, code, backupCodes } = await anEnrolledUser(company);
-    const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
+    const { email, code, backupCodes } = await createEnrolledUser(company);
+    const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
     const [one, other] = backupCodes;
     for (const [pending, late] of [
       [first, { totp_token: code() }],
       [second, { backup_code: other }],
     ] as const) {
-      const rival = () => must(finish(pending, { backup_code: pending === first ? one : backupCodes[2] }));
+      const rival = () => must(finishSignIn(pending, { backup_code: pending === first ? one : backupCodes[2] }));
       const answer = await sendOvertaken(/^update "pending_second_factors"/, rival, (env) =>
-        finish(pending, late, env),
+        finishSignIn(pending, late, env),
       );
       expect(readStatusAndCode(answer)).toEqual(ENDED);
-      expect((await finish(await pendingOf(company, email), late)).status).toBe(200);
+      expect((await finishSignIn(await readPendingToken(company, email), late)).status).toBe(200);
     }
   });
 
   it('accepts a code once, and goes on after a wrong one', async () => {
-    const { email, code, secret } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
-    expect(readStatusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
-    expect((await finish(pending, { totp_token: code() })).status).toBe(200);
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(
-      WRONG_CODE,
-    );
+    const { email, code, secret } = await createEnrolledUser(company);
+    const pending = await readPendingToken(company, email);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
+    expect((await finishSignIn(pending, { totp_token: code() })).status).toBe(200);
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code() })),
+    ).toEqual(WRONG_CODE);
     goToNextStep();
-    expect(readStatusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: code() }))).toEqual(ENDED);
   });
 
   it('ends after five wrong codes or five minutes', async () => {
-    const { email, code, secret } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
+    const { email, code, secret } = await createEnrolledUser(company);
+    const pending = await readPendingToken(company, email);
     for (let tries = 0; tries < 5; tries += 1) {
-      expect(readStatusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
+      expect(readStatusAndCode(await finishSignIn(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
     }
-    expect(readStatusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
-    const next = await pendingOf(company, email);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: code() }))).toEqual(ENDED);
+    const next = await readPendingToken(company, email);
     for (let steps = 0; steps < 11; steps += 1) goToNextStep();
-    expect(readStatusAndCode(await finish(next, { totp_token: code() }))).toEqual(ENDED);
+    expect(readStatusAndCode(await finishSignIn(next, { totp_token: code() }))).toEqual(ENDED);
   });
 });
 
@@ -84,7 +84,7 @@ describe('the setup of a second factor', () => {
   it('is refused, and stores nothing, when the password is changed meanwhile', async () => {
     const { id, as } = await aUser(company);
     expect(readStatusAndCode(await setUp(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD);
-    expect((await stateOf(id)).factors).toBe(0);
+    expect((await readState(id)).factors).toBe(0);
   });
 
   it('is refused to a user who is deleted meanwhile', async () => {
@@ -92,7 +92,7 @@ describe('the setup of a second factor', () => {
       const { id, as } = await aUser(company);
       if (!('password' in json)) await withoutPassword(id);
       const answer = await setUp(as, () => must(signed(company.apiKey).delete(`/users/${id}`)), json);
-      expect([answer.status, (await stateOf(id)).factors]).toEqual(['password' in json ? 400 : 403, 0]);
+      expect([answer.status, (await readState(id)).factors]).toEqual(['password' in json ? 400 : 403, 0]);
     }
   });
 
@@ -132,10 +132,10 @@ describe('the enabling of a second factor', () => {
   it('changes nothing with a wrong code', async () => {
     const { id, email, as } = await aUser(company);
     const secret = await secretOf(as);
-    const before = await stateOf(id);
+    const before = await readState(id);
     const answer = await postFactor(as, 'enable', { totp_token: wrongCode(secret), password: PASSWORD });
     expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
-    expect([await stateOf(id), listMailsTo(email)]).toEqual([before, []]);
+    expect([await readState(id), listMailsTo(email)]).toEqual([before, []]);
     expect(before).toMatchObject({ mfa_enabled: 0, codes: 0 });
     expect(await selectRow('select confirmed_at from second_factors where user_id = ?', id)).toEqual({
       confirmed_at: null,
@@ -151,48 +151,50 @@ describe('the enabling of a second factor', () => {
       (env) => postFactor(as, 'enable', enabling(secret), env),
     );
     expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
-    expect(await stateOf(id)).toMatchObject({ mfa_enabled: 1, codes: 10 });
+    expect(await readState(id)).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
 });
 
 describe('the disabling of a second factor', () => {
   it('changes nothing with a wrong code', async () => {
-    const { id, email, as, secret, code, backupCodes } = await anEnrolledUser(company);
-    await must(finish(await pendingOf(company, email), { totp_token: code() }));
-    const before = await stateOf(id);
+    const { id, email, as, secret, code, backupCodes } = await createEnrolledUser(company);
+    await must(finishSignIn(await readPendingToken(company, email), { totp_token: code() }));
+    const before = await readState(id);
     const answer = await postFactor(as, 'disable', { totp_token: wrongCode(secret) });
     expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
-    expect([await stateOf(id), listMailsTo(email).length]).toEqual([before, 1]);
+    expect([await readState(id), listMailsTo(email).length]).toEqual([before, 1]);
     // A used code stays used, and an unused one can be used.
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code() }))).toEqual(
-      WRONG_CODE,
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code() })),
+    ).toEqual(WRONG_CODE);
+    expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })).status).toBe(
+      200,
     );
-    expect((await finish(await pendingOf(company, email), { backup_code: backupCodes[0] })).status).toBe(200);
   });
 
   it('deletes its secret and all codes', async () => {
-    const { id, as, code } = await anEnrolledUser(company);
+    const { id, as, code } = await createEnrolledUser(company);
     const factor = await selectRow<{ id: string }>('select id from second_factors where user_id = ?', id);
     await must(postFactor(as, 'disable', { totp_token: code() }));
-    expect(await stateOf(id)).toMatchObject({ mfa_enabled: 0, factors: 0 });
+    expect(await readState(id)).toMatchObject({ mfa_enabled: 0, factors: 0 });
     expect(await countRows('backup_codes where factor_id = ?', factor?.id)).toBe(0);
     expect(await countRows('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
   });
 
   it.each(['disable', 'backup-codes'])('does not touch a factor that is enrolled meanwhile (%s)', async (what) => {
-    const { id, as } = await anEnrolledUser(company);
+    const { id, as } = await createEnrolledUser(company);
     let after: unknown;
     const answer = await sendOvertaken(
       /^update "users" set "updated_at"/,
       async () => {
         await must(postFactor(as, 'disable', { password: PASSWORD }));
         await enrolAuthenticator(as);
-        after = await stateOf(id);
+        after = await readState(id);
       },
       (env) => postFactor(as, what, { password: PASSWORD }, env),
     );
     expect(readStatusAndCode(answer)).toEqual(WRONG_PASSWORD);
-    expect(await stateOf(id)).toEqual(after);
+    expect(await readState(id)).toEqual(after);
     expect(after).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
 
@@ -200,26 +202,30 @@ describe('the disabling of a second factor', () => {
     const { id, as } = await aUser(company);
     await must(postFactor(as, 'setup', { password: PASSWORD }));
     expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
-    expect((await stateOf(id)).factors).toBe(1);
+    expect((await readState(id)).factors).toBe(1);
   });
 });
 
 describe('new backup codes', () => {
   it('replace the old ones', async () => {
-    const { email, as, code, backupCodes } = await anEnrolledUser(company);
+    const { email, as, code, backupCodes } = await createEnrolledUser(company);
     const { backup_codes } = await must(postFactor(as, 'backup-codes', { totp_token: code() }));
-    expect((await finish(await pendingOf(company, email), { backup_code: backup_codes[0] })).status).toBe(200);
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { backup_code: backupCodes[0] }))).toEqual(
-      WRONG_CODE,
+    expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backup_codes[0] })).status).toBe(
+      200,
     );
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })),
+    ).toEqual(WRONG_CODE);
   });
 
   it('are not made with a wrong code, after which the old ones still work', async () => {
-    const { id, email, as, secret, backupCodes } = await anEnrolledUser(company);
-    const before = await stateOf(id);
+    const { id, email, as, secret, backupCodes } = await createEnrolledUser(company);
+    const before = await readState(id);
     const answer = await postFactor(as, 'backup-codes', { totp_token: wrongCode(secret) });
     expect(readStatusAndCode(answer)).toEqual(WRONG_CODE);
-    expect([await stateOf(id), listMailsTo(email).length]).toEqual([before, 1]);
-    expect((await finish(await pendingOf(company, email), { backup_code: backupCodes[0] })).status).toBe(200);
+    expect([await readState(id), listMailsTo(email).length]).toEqual([before, 1]);
+    expect((await finishSignIn(await readPendingToken(company, email), { backup_code: backupCodes[0] })).status).toBe(
+      200,
+    );
   });
 });

@@ -10,7 +10,7 @@ import { goToNextStep, wrongCode } from '../support/second-factor.ts';
 import { must } from '../support/signed.ts';
 import { pasted } from '../support/typed-codes.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';
-import { anEnrolledUser, finish, pendingOf, postFactor } from './support.ts';
+import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -21,88 +21,100 @@ afterEach(resetClock);
 type Code = { totp_token?: string; backup_code?: string };
 /** Finishes with a code, and the rival comes just before it is checked. */
 const finishOvertaken = (rival: () => Promise<unknown>, pendingToken: string, code: Code) =>
-  sendOvertaken(/^update "pending_second_factors"/, rival, (env) => finish(pendingToken, code, env));
-const password = (email: string) => logIn(company.slug, email, company.owner.password);
+  sendOvertaken(/^update "pending_second_factors"/, rival, (env) => finishSignIn(pendingToken, code, env));
+const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
 const WRONG = [400, 'INVALID_2FA_CODE'];
 
 describe('a sign-in with a second factor', () => {
   it('asks for a code after the password, and then answers a session', async () => {
-    const { id, email, code } = await anEnrolledUser(company);
-    const first = await password(email);
+    const { id, email, code } = await createEnrolledUser(company);
+    const first = await logInByPassword(email);
     expect([first.status, first.body]).toEqual([
       200,
       { requires_2fa: true, pending_2fa_token: expect.any(String), expires_in: 300, methods: ['totp', 'backup_code'] },
     ]);
-    const { status, body } = await finish(first.body.pending_2fa_token, { totp_token: code() });
+    const { status, body } = await finishSignIn(first.body.pending_2fa_token, { totp_token: code() });
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, refresh_expires_in: 604_800, user: { _id: id, email } });
     expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
   it('asks for a code of the second factor after a mailed code', async () => {
-    const { email, code } = await anEnrolledUser(company);
+    const { email, code } = await createEnrolledUser(company);
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
     const json = { company_slug: company.slug, email, code: readCode(readNewestMail(email)) };
     const { body } = await call('POST', '/v1/auth/passwordless/verify', { json });
     expect(body).toMatchObject({ requires_2fa: true });
-    expect((await finish(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
   });
 
   it('accepts the codes of one time step before and after only', async () => {
-    const { email, code } = await anEnrolledUser(company);
+    const { email, code } = await createEnrolledUser(company);
     goToNextStep();
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-2) }))).toEqual(WRONG);
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code(2) }))).toEqual(WRONG);
-    expect((await finish(await pendingOf(company, email), { totp_token: code(1) })).status).toBe(200);
-    expect((await finish(await pendingOf(company, email), { totp_token: code(-1) })).status).toBe(200);
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-2) })),
+    ).toEqual(WRONG);
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(2) })),
+    ).toEqual(WRONG);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(1) })).status).toBe(200);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })).status).toBe(200);
   });
 
   it('accepts a code once, even when it is used with another pending token meanwhile', async () => {
-    const { email, code } = await anEnrolledUser(company);
-    const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
+    const { email, code } = await createEnrolledUser(company);
+    const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
     const used = { totp_token: code() };
-    expect(readStatusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), used))).toEqual(WRONG);
+    expect(readStatusAndCode(await finishOvertaken(() => must(finishSignIn(first, used)), second, used))).toEqual(
+      WRONG,
+    );
+    expect(readStatusAndCode(await finishSignIn(await readPendingToken(company, email), used))).toEqual(WRONG);
     goToNextStep();
-    expect((await finish(await pendingOf(company, email), { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
   });
 
   it('refuses the code that enabled the factor', async () => {
-    const { email, code } = await anEnrolledUser(company);
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { totp_token: code(-1) }))).toEqual(WRONG);
+    const { email, code } = await createEnrolledUser(company);
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })),
+    ).toEqual(WRONG);
   });
 
   it('accepts each backup code once, also in upper case and with spaces', async () => {
-    const { email, backupCodes } = await anEnrolledUser(company);
+    const { email, backupCodes } = await createEnrolledUser(company);
     const [one, other] = backupCodes as [string, string];
-    const [first, second] = [await pendingOf(company, email), await pendingOf(company, email)];
+    const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
     const used = { backup_code: one };
-    expect(readStatusAndCode(await finishOvertaken(() => must(finish(first, used)), second, used))).toEqual(WRONG);
+    expect(readStatusAndCode(await finishOvertaken(() => must(finishSignIn(first, used)), second, used))).toEqual(
+      WRONG,
+    );
     const typed = ` ${other.replace('-', ' ').toUpperCase()} `;
-    expect((await finish(await pendingOf(company, email), { backup_code: typed })).status).toBe(200);
-    expect(readStatusAndCode(await finish(await pendingOf(company, email), { backup_code: other }))).toEqual(WRONG);
+    expect((await finishSignIn(await readPendingToken(company, email), { backup_code: typed })).status).toBe(200);
+    expect(
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: other })),
+    ).toEqual(WRONG);
   });
 
   it('refuses the code of another user', async () => {
-    const [one, other] = [await anEnrolledUser(company), await anEnrolledUser(company)];
-    const pending = await pendingOf(company, one.email);
-    expect(readStatusAndCode(await finish(pending, { totp_token: other.code() }))).toEqual(WRONG);
+    const [one, other] = [await createEnrolledUser(company), await createEnrolledUser(company)];
+    const pending = await readPendingToken(company, one.email);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: other.code() }))).toEqual(WRONG);
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
-      expect(readStatusAndCode(await finish(pending, { backup_code: code }))).toEqual(WRONG);
+      expect(readStatusAndCode(await finishSignIn(pending, { backup_code: code }))).toEqual(WRONG);
     }
   });
 
   it('accepts codes with spaces, hyphens and line ends around and within', async () => {
-    const { email, as, code, backupCodes } = await anEnrolledUser(company);
+    const { email, as, code, backupCodes } = await createEnrolledUser(company);
     for (const [index] of pasted('123456').entries()) {
       const totp_token = pasted(code())[index] as string;
-      const { status } = await finish(await pendingOf(company, email), { totp_token });
+      const { status } = await finishSignIn(await readPendingToken(company, email), { totp_token });
       expect([totp_token, status]).toEqual([totp_token, 200]);
       goToNextStep();
     }
     for (const [index, backup] of backupCodes.entries()) {
       const backup_code = pasted(backup)[index % pasted('').length]?.toUpperCase() as string;
-      const { status } = await finish(await pendingOf(company, email), { backup_code });
+      const { status } = await finishSignIn(await readPendingToken(company, email), { backup_code });
       expect([backup_code, status]).toEqual([backup_code, 200]);
     }
     const { status } = await postFactor(as, 'backup-codes', {
@@ -118,7 +130,7 @@ describe('a sign-in with a second factor', () => {
     [{ totp_token: 123456 as never }],
     [{ backup_code: '' }],
   ])('refuses %j', async (code) => {
-    expect(readStatusAndCode(await finish('token', code))).toEqual([422, 'VALIDATION_ERROR']);
+    expect(readStatusAndCode(await finishSignIn('token', code))).toEqual([422, 'VALIDATION_ERROR']);
   });
 });
 
@@ -126,39 +138,39 @@ describe('the pending token of a sign-in with a second factor', () => {
   const DEAD = [401, 'UNAUTHORIZED'];
 
   it('is refused as a session token', async () => {
-    const { email } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
+    const { email } = await createEnrolledUser(company);
+    const pending = await readPendingToken(company, email);
     expect((await createCaller(pending).get('/v1/auth/me')).status).toBe(401);
     expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
   });
 
   it.each(['', 'a', 'x'.repeat(43)])('is refused when it was never issued: %j', async (token) => {
-    const { status } = await finish(token, { totp_token: '123456' });
+    const { status } = await finishSignIn(token, { totp_token: '123456' });
     expect(status).toBe(token === '' ? 422 : 401);
   });
 
   it('stops working after five wrong codes, also for a concurrent right one', async () => {
-    const { email, secret, code } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
+    const { email, secret, code } = await createEnrolledUser(company);
+    const pending = await readPendingToken(company, email);
     const guess = async () => {
       for (let tries = 0; tries < 5; tries += 1) {
-        expect(readStatusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG);
+        expect(readStatusAndCode(await finishSignIn(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG);
       }
     };
     expect(readStatusAndCode(await finishOvertaken(guess, pending, { totp_token: code() }))).toEqual(DEAD);
-    expect((await finish(await pendingOf(company, email), { totp_token: code() })).status).toBe(200);
+    expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
   });
 
   it('stops working when the user is deactivated', async () => {
-    const { id, email, code } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
+    const { id, email, code } = await createEnrolledUser(company);
+    const pending = await readPendingToken(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
-    expect(readStatusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
-    const { email } = await anEnrolledUser(company);
-    const pending = await pendingOf(company, email);
+    const { email } = await createEnrolledUser(company);
+    const pending = await readPendingToken(company, email);
     const dump = async () =>
       (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
     expect((await dump()).length).toBeGreaterThan(0);
@@ -171,13 +183,15 @@ describe('the pending token of a sign-in with a second factor', () => {
 
 describe('the eleventh wrong code of a user', () => {
   it('is refused with any pending token, and so is the right code from then on', async () => {
-    const { email, secret, code } = await anEnrolledUser(company);
-    const pending = await Promise.all(Array.from({ length: 3 }, () => pendingOf(company, email)));
+    const { email, secret, code } = await createEnrolledUser(company);
+    const pending = await Promise.all(Array.from({ length: 3 }, () => readPendingToken(company, email)));
     const guesses = await Promise.all(
-      pending.flatMap((token) => Array.from({ length: 4 }, () => finish(token, { totp_token: wrongCode(secret) }))),
+      pending.flatMap((token) =>
+        Array.from({ length: 4 }, () => finishSignIn(token, { totp_token: wrongCode(secret) })),
+      ),
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
-    const refused = await finish(await pendingOf(company, email), { totp_token: code() });
+    const refused = await finishSignIn(await readPendingToken(company, email), { totp_token: code() });
     expect(readStatusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
   });

@@ -8,7 +8,7 @@ import { readStatusAndCode } from '../support/console.ts';
 import { inContext } from '../support/context.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
-import { isLive } from './support.ts';
+import { isSessionLive } from './support.ts';
 
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
@@ -18,16 +18,16 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const again = async (email: string) => createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
-const userOf = (id: string) =>
+const logInAgain = async (email: string) => createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
+const readUser = (id: string) =>
   inContext({ kind: 'anonymous' }, async (ctx) => (await selectUser(ctx.db, company.id, id))[0] as User);
 /** A sign-in that has read its user before. */
-const complete = (user: User) => inContext({ kind: 'anonymous' }, (ctx) => completeSignIn(ctx, user));
+const completeAs = (user: User) => inContext({ kind: 'anonymous' }, (ctx) => completeSignIn(ctx, user));
 
 /** A person who is signed in twice. */
-async function aRoamer(can: string[] = []) {
+async function createTwiceSignedInUser(can: string[] = []) {
   const user = await aUser(company, { can });
-  return { ...user, elsewhere: await again(user.email) };
+  return { ...user, elsewhere: await logInAgain(user.email) };
 }
 
 describe('the list of sessions', () => {
@@ -50,7 +50,7 @@ describe('the list of sessions', () => {
   });
 
   it('has the minute of the last use and no ended session', async () => {
-    const { as, elsewhere } = await aRoamer();
+    const { as, elsewhere } = await createTwiceSignedInUser();
     const before = (await as.get('/v1/auth/sessions')).body.records;
     advanceClock(5 * 60_000);
     await as.get('/v1/auth/me');
@@ -65,12 +65,12 @@ describe('the list of sessions', () => {
 
 describe('a request to end sessions', () => {
   it('can end one session of the caller', async () => {
-    const { as, elsewhere } = await aRoamer();
+    const { as, elsewhere } = await createTwiceSignedInUser();
     const { records } = (await as.get('/v1/auth/sessions')).body;
     const [other] = records.filter(({ current }: { current: boolean }) => !current);
     const { status, body } = await as.delete(`/v1/auth/sessions/${other._id}`);
     expect([status, body]).toEqual([204, '']);
-    expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
+    expect([await isSessionLive(as), await isSessionLive(elsewhere)]).toEqual([true, false]);
     expect(readStatusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
   });
 
@@ -78,26 +78,34 @@ describe('a request to end sessions', () => {
     const [{ as }, other] = [await aUser(company), await aUser(company)];
     const [theirs] = (await other.as.get('/v1/auth/sessions')).body.records;
     expect((await as.delete(`/v1/auth/sessions/${theirs._id}`)).status).toBe(404);
-    expect(await isLive(other.as)).toBe(true);
+    expect(await isSessionLive(other.as)).toBe(true);
   });
 
   it('can end all other sessions of the caller, and a sign-in under way', async () => {
-    const { id, as, elsewhere } = await aRoamer();
+    const { id, as, elsewhere } = await createTwiceSignedInUser();
     const bystander = await aUser(company);
-    const user = await userOf(id);
+    const user = await readUser(id);
     expect((await as.delete('/v1/auth/sessions')).status).toBe(204);
-    expect([await isLive(as), await isLive(elsewhere), await isLive(bystander.as)]).toEqual([true, false, true]);
-    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
+    expect([await isSessionLive(as), await isSessionLive(elsewhere), await isSessionLive(bystander.as)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    await expect(completeAs(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it('can end all sessions of a user, for a caller with users:update', async () => {
-    const { id, as, elsewhere } = await aRoamer();
+    const { id, as, elsewhere } = await createTwiceSignedInUser();
     const manager = await aUser(company, { can: ['users:update'] });
-    const user = await userOf(id);
+    const user = await readUser(id);
     expect((await elsewhere.delete(`/v1/users/${id}/sessions`)).status).toBe(403);
     expect((await manager.as.delete(`/v1/users/${id}/sessions`)).status).toBe(204);
-    expect([await isLive(as), await isLive(elsewhere), await isLive(manager.as)]).toEqual([false, false, true]);
-    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
+    expect([await isSessionLive(as), await isSessionLive(elsewhere), await isSessionLive(manager.as)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    await expect(completeAs(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
     expect(readStatusAndCode(await manager.as.delete(`/v1/users/${'0'.repeat(24)}/sessions`))).toEqual([
       404,
       'USER_NOT_FOUND',
@@ -110,26 +118,26 @@ describe('a change of the password', () => {
     as.post('/v1/auth/password', { json: { current_password, new_password } });
 
   it('needs the old password, ends all other sessions and mails the user', async () => {
-    const { id, email, as, elsewhere } = await aRoamer();
-    const user = await userOf(id);
+    const { id, email, as, elsewhere } = await createTwiceSignedInUser();
+    const user = await readUser(id);
     const { status, body } = await change(as, PASSWORD);
     expect([status, body]).toEqual([200, { success: true }]);
-    expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
+    expect([await isSessionLive(as), await isSessionLive(elsewhere)]).toEqual([true, false]);
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(400);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
     expect(readNewestMail(email).subject).toMatch(/^Your password was changed/);
-    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
+    await expect(completeAs(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it('is refused with a wrong password, which counts as a failed sign-in', async () => {
-    const { email, as, elsewhere } = await aRoamer();
+    const { email, as, elsewhere } = await createTwiceSignedInUser();
     const answers = await Promise.all(Array.from({ length: 10 }, () => change(as, 'wrong-password')));
     expect(new Set(answers.map((answer) => readStatusAndCode(answer).join()))).toEqual(
       new Set(['400,INVALID_CREDENTIALS']),
     );
     expect((await change(as, PASSWORD)).status).toBe(429);
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(429);
-    expect(await isLive(elsewhere)).toBe(true);
+    expect(await isSessionLive(elsewhere)).toBe(true);
     expect(listMailsTo(email)).toEqual([]);
   });
 

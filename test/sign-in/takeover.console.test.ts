@@ -6,7 +6,7 @@ import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readNewestMail } from '../support/mail.ts';
 import { computeCode, enrolAuthenticator, wrongCode } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
-import { anEnrolledUser, isLive, pendingOf, postFactor } from './support.ts';
+import { createEnrolledUser, isSessionLive, postFactor, readPendingToken } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
@@ -14,15 +14,15 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const subjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);
-const set = (id: string, what: string) =>
+const listMailSubjects = (email: string) => listMailsTo(email).map(({ subject }) => subject.split(':')[0]);
+const setColumn = (id: string, what: string) =>
   env.CONTROL_DB.prepare(`UPDATE users SET ${what} WHERE id = ?`).bind(id).run();
 const NO_PASSWORD = [400, 'INVALID_CREDENTIALS'];
 const NO_CODE = [400, 'INVALID_2FA_CODE'];
 
 /** Another session of somebody who has enrolled. */
-async function elsewhere(email: string, backupCode: string | undefined): Promise<Caller> {
-  const json = { pending_2fa_token: await pendingOf(company, email), backup_code: backupCode };
+async function signInElsewhere(email: string, backupCode: string | undefined): Promise<Caller> {
+  const json = { pending_2fa_token: await readPendingToken(company, email), backup_code: backupCode };
   return createCaller((await call('POST', '/v1/auth/2fa/login', { json })).body.token);
 }
 
@@ -48,19 +48,19 @@ describe('an access token alone', () => {
   });
 
   it.each(['disable', 'backup-codes'])('cannot call %s', async (what) => {
-    const { as, email, secret, backupCodes } = await anEnrolledUser(company);
+    const { as, email, secret, backupCodes } = await createEnrolledUser(company);
     expect(readStatusAndCode(await postFactor(as, what))).toEqual(NO_PASSWORD);
     expect(readStatusAndCode(await postFactor(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
     expect(readStatusAndCode(await postFactor(as, what, { totp_token: wrongCode(secret) }))).toEqual(NO_CODE);
     expect(readStatusAndCode(await postFactor(as, what, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
-    expect(await isLive(await elsewhere(email, backupCodes[0]))).toBe(true);
+    expect(await isSessionLive(await signInElsewhere(email, backupCodes[0]))).toBe(true);
   });
 
   it('cannot reset the second factor of its own user', async () => {
     const { id, as, email } = await aUser(company, { can: ['users:update'] });
     await enrolAuthenticator(as);
     expect((await as.delete(`/v1/users/${id}/2fa`)).status).toBe(403);
-    expect(await pendingOf(company, email)).toEqual(expect.any(String));
+    expect(await readPendingToken(company, email)).toEqual(expect.any(String));
   });
 
   it.each(['setup', 'enable'])('is required besides the password for %s', async (what) => {
@@ -96,11 +96,11 @@ describe('a change of the second factor', () => {
     const { email, as } = await aUser(company);
     const other = createCaller((await logIn(company.slug, email, PASSWORD)).body.token);
     await postFactor(as, 'setup', { password: PASSWORD });
-    expect(subjects(email)).toEqual([]);
-    expect(await isLive(other)).toBe(true);
+    expect(listMailSubjects(email)).toEqual([]);
+    expect(await isSessionLive(other)).toBe(true);
     await enrolAuthenticator(as);
-    expect([await isLive(as), await isLive(other)]).toEqual([true, false]);
-    expect(subjects(email)).toEqual(['Your second factor was enabled']);
+    expect([await isSessionLive(as), await isSessionLive(other)]).toEqual([true, false]);
+    expect(listMailSubjects(email)).toEqual(['Your second factor was enabled']);
     expect(readNewestMail(email).text).toContain('Was this not you?');
   });
 
@@ -108,18 +108,18 @@ describe('a change of the second factor', () => {
     ['disable', 'Your second factor was disabled'],
     ['backup-codes', 'You have new backup codes'],
   ])('is mailed to the user and ends their other sessions: %s', async (what, subject) => {
-    const { as, email, backupCodes, code } = await anEnrolledUser(company);
-    const other = await elsewhere(email, backupCodes[0]);
-    const waiting = await pendingOf(company, email);
+    const { as, email, backupCodes, code } = await createEnrolledUser(company);
+    const other = await signInElsewhere(email, backupCodes[0]);
+    const waiting = await readPendingToken(company, email);
     expect((await postFactor(as, what, { password: PASSWORD })).status).toBe(200);
-    expect([await isLive(as), await isLive(other)]).toEqual([true, false]);
-    expect(subjects(email)[0]).toBe(subject);
+    expect([await isSessionLive(as), await isSessionLive(other)]).toEqual([true, false]);
+    expect(listMailSubjects(email)[0]).toBe(subject);
     const json = { pending_2fa_token: waiting, totp_token: code() };
     expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
   });
 
   it('is accepted with a code in place of the password when it makes backup codes', async () => {
-    const { as, backupCodes, code } = await anEnrolledUser(company);
+    const { as, backupCodes, code } = await createEnrolledUser(company);
     const first = await postFactor(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
     expect(readStatusAndCode(await postFactor(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
@@ -135,7 +135,7 @@ describe('a user without a password', () => {
 
   it('sets up a second factor within ten minutes of a sign-in', async () => {
     const { id, as } = await aUser(company);
-    await set(id, 'password_hash = NULL');
+    await setColumn(id, 'password_hash = NULL');
     const { status, body } = await postFactor(as, 'setup');
     expect(status).toBe(200);
     advanceClock(9 * 60_000);
@@ -148,8 +148,8 @@ describe('a user without a password', () => {
   });
 
   it('needs a code of the second factor where one is enabled', async () => {
-    const { id, as, code } = await anEnrolledUser(company);
-    await set(id, 'password_hash = NULL');
+    const { id, as, code } = await createEnrolledUser(company);
+    await setColumn(id, 'password_hash = NULL');
     expect(readStatusAndCode(await postFactor(as, 'disable'))).toEqual(NO_CODE);
     expect((await postFactor(as, 'disable', { totp_token: code() })).status).toBe(200);
   });
@@ -159,14 +159,14 @@ describe('the reset of a second factor', () => {
   const reset = (as: Caller, id: string) => as.delete(`/v1/users/${id}/2fa`);
 
   it('removes the factor, ends the sessions and mails the user', async () => {
-    const { id, as, email } = await anEnrolledUser(company);
+    const { id, as, email } = await createEnrolledUser(company);
     const manager = await aUser(company, { can: ['users:update'] });
-    const waiting = await pendingOf(company, email);
+    const waiting = await readPendingToken(company, email);
     expect((await reset((await aUser(company)).as, id)).status).toBe(403);
     const { status, body } = await reset(manager.as, id);
     expect([status, body]).toEqual([204, '']);
-    expect(await isLive(as)).toBe(false);
-    expect(subjects(email)[0]).toBe('Your second factor was reset');
+    expect(await isSessionLive(as)).toBe(false);
+    expect(listMailSubjects(email)[0]).toBe('Your second factor was reset');
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
     const json = { pending_2fa_token: waiting, totp_token: '123456' };
     expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aServiceAccount, must, type ServiceAccount, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { alter, sendSigned } from './support.ts';
+import { alterRows, sendSigned } from './support.ts';
 
 let company: Company;
 let robot: ServiceAccount;
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 /** What the robot's next request answers: 200, or the reason why it is refused. */
-async function next(): Promise<unknown> {
+async function sendNext(): Promise<unknown> {
   const { status, body } = await sendSigned(robot.key, { path: '/accounts' });
   return status === 200 ? 200 : body.details.reason;
 }
@@ -26,7 +26,7 @@ const admin = () => signed(company.apiKey);
 describe('a key', () => {
   it.each<[what: string, end: () => Promise<unknown>]>([
     ['is revoked', () => must(admin().delete(`/service-accounts/${robot.id}/keys/${robot.keyId}`))],
-    ['has expired', () => alter('UPDATE api_keys SET expires_at = ? WHERE id = ?', Date.now(), robot.keyId)],
+    ['has expired', () => alterRows('UPDATE api_keys SET expires_at = ? WHERE id = ?', Date.now(), robot.keyId)],
     [
       'belongs to a service account made inactive',
       () => must(admin().patch(`/service-accounts/${robot.id}`, { json: { is_active: false } })),
@@ -38,29 +38,29 @@ describe('a key', () => {
     ],
     [
       'has a secret that was not the one issued',
-      () => alter('UPDATE api_keys SET secret_digest = ? WHERE id = ?', '0'.repeat(64), robot.keyId),
+      () => alterRows('UPDATE api_keys SET secret_digest = ? WHERE id = ?', '0'.repeat(64), robot.keyId),
     ],
-    ['has another salt', () => alter('UPDATE api_keys SET salt = ? WHERE id = ?', 'another-salt', robot.keyId)],
+    ['has another salt', () => alterRows('UPDATE api_keys SET salt = ? WHERE id = ?', 'another-salt', robot.keyId)],
     [
       'was derived under a master secret that is gone',
-      () => alter('UPDATE api_keys SET derivation_version = 99 WHERE id = ?', robot.keyId),
+      () => alterRows('UPDATE api_keys SET derivation_version = 99 WHERE id = ?', robot.keyId),
     ],
   ])('that %s is refused on the next request', async (_what, end) => {
-    expect(await next()).toBe(200);
+    expect(await sendNext()).toBe(200);
     await end();
-    expect(await next()).toBe('unknown_key');
+    expect(await sendNext()).toBe('unknown_key');
   });
 
   it('works again as soon as its service account is active again', async () => {
     await must(admin().patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }));
-    expect(await next()).toBe('unknown_key');
+    expect(await sendNext()).toBe('unknown_key');
     await must(admin().patch(`/service-accounts/${robot.id}`, { json: { is_active: true } }));
-    expect(await next()).toBe(200);
+    expect(await sendNext()).toBe(200);
   });
 
   it('loses its access on the next request when its service account leaves its group', async () => {
-    expect(await next()).toBe(200);
-    await alter('DELETE FROM group_bindings WHERE principal_id = ?', robot.id);
+    expect(await sendNext()).toBe(200);
+    await alterRows('DELETE FROM group_bindings WHERE principal_id = ?', robot.id);
     const { status } = await sendSigned(robot.key, { path: '/accounts' });
     expect(status).toBe(403);
   });

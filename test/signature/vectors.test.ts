@@ -15,7 +15,7 @@ import { sha256Hex } from '../../src/platform/secrets.ts';
 import { call } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { aCompany } from '../support/worlds.ts';
-import { alter } from './support.ts';
+import { alterRows } from './support.ts';
 
 const { key, now, valid, invalid } = vectors as unknown as Vectors;
 
@@ -25,7 +25,7 @@ const SALT = 'salt-of-the-vectors-00';
 const VERSION = 7;
 
 /** Nothing but the authentication of a signed request: answers who signed it, or why not. */
-const door = new Hono<HttpEnv>().all('*', async (c) => {
+const vectorApp = new Hono<HttpEnv>().all('*', async (c) => {
   c.set('facts', { route: null, owner: null } as never);
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   try {
@@ -42,15 +42,15 @@ const bindings = { ...env, KEY_DERIVATION_SECRETS: JSON.stringify({ [VERSION]: M
 const execution = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 
 /** Lines as HTTP writes them; those of one name are joined as HTTP joins them. */
-function headersOf(lines: string[]): Record<string, string> {
+function parseHeaders(lines: string[]): Record<string, string> {
   const headers = new Headers();
   for (const line of lines) headers.append(...(line.split(/: ?(.*)/s).slice(0, 2) as [string, string]));
   return Object.fromEntries(headers);
 }
 
-async function knock(method: string, url: string, headers: Record<string, string>, body: string) {
+async function sendVector(method: string, url: string, headers: Record<string, string>, body: string) {
   const request = new Request(url, { method, headers, ...(body !== '' && { body }) });
-  const response = await door.fetch(request, bindings, execution as unknown as ExecutionContext);
+  const response = await vectorApp.fetch(request, bindings, execution as unknown as ExecutionContext);
   return { status: response.status, body: await response.json<Record<string, unknown>>() };
 }
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
   const { apiKey } = await aCompany();
   const derived = await deriveSecret(MASTER, key.access_key, SALT);
   expect(derived).toBe(key.secret_key);
-  await alter(
+  await alterRows(
     'UPDATE api_keys SET access_key = ?, salt = ?, derivation_version = ?, secret_digest = ? WHERE access_key = ?',
     ...[key.access_key, SALT, VERSION, await sha256Hex(derived), apiKey.access_key],
   );
@@ -84,7 +84,7 @@ describe('the published test vectors', () => {
   });
 
   it.each(valid)('are accepted: $name', async ({ method, url, body, headers }) => {
-    const answer = await knock(method, url, { ...headers }, body);
+    const answer = await sendVector(method, url, { ...headers }, body);
     expect(answer).toEqual({
       status: 200,
       body: {
@@ -100,7 +100,7 @@ describe('the published test vectors', () => {
 
   it.each(invalid)('are refused: $name', async ({ method, url, body, headers, reason, string_to_sign }) => {
     const answer = await call(method, url.slice(new URL(url).origin.length), {
-      headers: headersOf(headers),
+      headers: parseHeaders(headers),
       ...(body !== '' && { body }),
       env: { KEY_DERIVATION_SECRETS: bindings.KEY_DERIVATION_SECRETS },
     });

@@ -6,7 +6,7 @@ import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
 import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { CONSOLE, callbackUrl, configure, start, tryStart } from './support.ts';
+import { CONSOLE, callbackUrl, configureSso, startSignIn, tryStart } from './support.ts';
 
 const PATH = '/v1/auth/sso/config';
 const oidc = {
@@ -72,7 +72,7 @@ describe('the configuration of single sign-on', () => {
 
   it('is answered 404 once it is deleted', async () => {
     const other = await aCompany();
-    await configure(other, oidc);
+    await configureSso(other, oidc);
     expect((await other.as.delete(PATH)).status).toBe(204);
     expect((await other.as.get(PATH)).status).toBe(404);
     expect((await tryStart(other.slug, CONSOLE)).body.error).toBe('SSO_NOT_CONFIGURED');
@@ -187,7 +187,7 @@ describe('the address of a provider in production', () => {
 
   it('is validated again when it is used', async () => {
     const other = await aCompany();
-    await configure(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
+    await configureSso(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
     expect((await tryStart(other.slug, CONSOLE)).status).toBe(200);
     const { status, body } = await tryStart(other.slug, CONSOLE, production.env);
     expect([status, body.error]).toEqual([503, 'SSO_PROVIDER_UNAVAILABLE']);
@@ -197,8 +197,8 @@ describe('the address of a provider in production', () => {
 describe('the scheduled run', () => {
   it('deletes sign-ins that were not finished', async () => {
     const other = await aCompany();
-    await configure(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
-    await start(other);
+    await configureSso(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
+    await startSignIn(other);
     const count = () =>
       env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
     const run = () =>

@@ -3,7 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { type ApiResponse, call } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryStart } from './support.ts';
+import {
+  answerByForm,
+  answerByRedirect,
+  CONSOLE,
+  configureSso,
+  readRedirect,
+  startSignIn,
+  tryStart,
+} from './support.ts';
 
 afterEach(resetClock);
 
@@ -18,7 +26,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
   });
   beforeAll(async () => {
     company = await aCompany();
-    await configure(company, configuration('plain'));
+    await configureSso(company, configuration('plain'));
   });
 
   interface Forged {
@@ -49,23 +57,23 @@ describe('an OpenID Provider whose answers may be forged', () => {
   }
 
   async function answer(forged: Forged): Promise<ApiResponse> {
-    const { searchParams } = await start(company);
+    const { searchParams } = await startSignIn(company);
     const code = await idToken(searchParams.get('nonce'), forged);
     return answerByRedirect(company, { code, state: searchParams.get('state') as string });
   }
 
   it('is accepted when its answer is right, by redirect and by form', async () => {
-    expect(sentOn(await answer({})).code).toBeTruthy();
-    const { searchParams } = await start(company);
+    expect(readRedirect(await answer({})).code).toBeTruthy();
+    const { searchParams } = await startSignIn(company);
     const code = await idToken(searchParams.get('nonce'), {});
     const byForm = await answerByForm(company, { code, state: searchParams.get('state') as string });
-    expect(sentOn(byForm).code).toBeTruthy();
+    expect(readRedirect(byForm).code).toBeTruthy();
   });
 
   it('is sent the client secret in the form if it requires that', async () => {
-    await configure(company, configuration('form'));
-    expect(sentOn(await answer({ kind: 'form' })).code).toBeTruthy();
-    await configure(company, configuration('plain'));
+    await configureSso(company, configuration('form'));
+    expect(readRedirect(await answer({ kind: 'form' })).code).toBeTruthy();
+    await configureSso(company, configuration('plain'));
   });
 
   it.each<[string, Forged]>([
@@ -79,7 +87,10 @@ describe('an OpenID Provider whose answers may be forged', () => {
     ['no subject', { without: ['sub'] }],
     [
       'another key',
-      { sign: async (token) => token.setProtectedHeader({ alg: 'RS256', kid: 'forger-1' }).sign(await anotherKey()) },
+      {
+        sign: async (token) =>
+          token.setProtectedHeader({ alg: 'RS256', kid: 'forger-1' }).sign(await generateOtherKey()),
+      },
     ],
     [
       'an unknown key id',
@@ -88,10 +99,10 @@ describe('an OpenID Provider whose answers may be forged', () => {
           token.setProtectedHeader({ alg: 'RS256', kid: 'other' }).sign(await importJWK(inject('forgerKey'), 'RS256')),
       },
     ],
-    ['a changed payload', { sign: async (token) => tampered(await signed(token)) }],
-    ['no signature', { sign: async (token) => unsigned(await signed(token)) }],
+    ['a changed payload', { sign: async (token) => tamperToken(await signed(token)) }],
+    ['no signature', { sign: async (token) => removeSignature(await signed(token)) }],
   ])('is refused for an ID token with %s', async (_what, forged) => {
-    expect(sentOn(await answer(forged))).toEqual({ to: CONSOLE, code: null, error: 'invalid_response' });
+    expect(readRedirect(await answer(forged))).toEqual({ to: CONSOLE, code: null, error: 'invalid_response' });
   });
 
   it.each<[string, Forged, string]>([
@@ -101,7 +112,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
   ])('is refused for an address %s', async (_what, forged, error) => {
-    expect(sentOn(await answer(forged)).error).toBe(error);
+    expect(readRedirect(await answer(forged)).error).toBe(error);
   });
 
   describe('whose ID token does not say that the address is verified', () => {
@@ -111,7 +122,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
         .replaceAll('+', '-')
         .replaceAll('/', '_')
         .replaceAll('=', '')}`;
-    afterAll(() => configure(company, configuration('plain')));
+    afterAll(() => configureSso(company, configuration('plain')));
 
     it.each<[what: string, expected: boolean, kind: () => string, trust: boolean, claims: Record<string, unknown>]>([
       ['there is none', false, () => 'plain', false, {}],
@@ -125,15 +136,15 @@ describe('an OpenID Provider whose answers may be forged', () => {
       ['UserInfo says nothing', true, () => info({ email: owner() }), true, {}],
       ['UserInfo is about somebody else', false, () => info({ sub: 'x', email_verified: true }), true, {}],
     ])('is accepted or refused by other information: %s', async (_what, expected, kind, trust_email, claims) => {
-      await configure(company, { ...configuration(kind()), trust_email });
-      const { code } = sentOn(
+      await configureSso(company, { ...configuration(kind()), trust_email });
+      const { code } = readRedirect(
         await answer({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
       );
       expect(code !== null).toBe(expected);
     });
 
     it('is refused with the name of the setting trust_email', async () => {
-      await configure(company, configuration('plain'));
+      await configureSso(company, configuration('plain'));
       const { headers } = await answer({ without: ['email_verified'] });
       const sent = new URL(headers.get('location') as string).searchParams;
       expect(sent.get('error')).toBe('email_not_verified');
@@ -142,37 +153,37 @@ describe('an OpenID Provider whose answers may be forged', () => {
   });
 
   it('is refused for algorithms without a private key, even if it lists them', async () => {
-    await configure(company, configuration('weak'));
+    await configureSso(company, configuration('weak'));
     const secret = new TextEncoder().encode('a secret');
     for (const sign of [
       (token: SignJWT) => token.setProtectedHeader({ alg: 'HS256' }).sign(secret),
-      async (token: SignJWT) => unsigned(await signed(token)),
+      async (token: SignJWT) => removeSignature(await signed(token)),
     ]) {
-      expect(sentOn(await answer({ sign, kind: 'weak' })).error).toBe('invalid_response');
+      expect(readRedirect(await answer({ sign, kind: 'weak' })).error).toBe('invalid_response');
     }
-    await configure(company, configuration('plain'));
+    await configureSso(company, configuration('plain'));
   });
 
   it('is reported to the console when it denies access', async () => {
-    const state = (await start(company)).searchParams.get('state') as string;
-    const { error } = sentOn(await answerByRedirect(company, { error: 'access_denied', state }));
+    const state = (await startSignIn(company)).searchParams.get('state') as string;
+    const { error } = readRedirect(await answerByRedirect(company, { error: 'access_denied', state }));
     expect(error).toBe('access_denied');
   });
 
   it('is reported to the console even if the description of its denial is not UTF-8, or long', async () => {
     for (const description of ['acc%E8s%20refus%E9', 'x'.repeat(10_000)]) {
-      const state = (await start(company)).searchParams.get('state') as string;
+      const state = (await startSignIn(company)).searchParams.get('state') as string;
       const query = `error=access_denied&state=${state}&error_description=${description}&session_state=%E9`;
       const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?${query}`);
-      expect(sentOn(answer).error).toBe('access_denied');
+      expect(readRedirect(answer).error).toBe('access_denied');
     }
   });
 
   it('is refused for an answer of another issuer', async () => {
-    const { searchParams } = await start(company);
+    const { searchParams } = await startSignIn(company);
     const code = await idToken(searchParams.get('nonce'), {});
     const answered = { code, state: searchParams.get('state') as string, iss: 'https://elsewhere.test' };
-    expect(sentOn(await answerByRedirect(company, answered)).error).toBe('invalid_response');
+    expect(readRedirect(await answerByRedirect(company, answered)).error).toBe('invalid_response');
   });
 
   it.each([
@@ -185,8 +196,8 @@ describe('an OpenID Provider whose answers may be forged', () => {
 
   it('is refused with the state of another company, or one that is ten minutes old', async () => {
     const other = await aCompany();
-    await configure(other, configuration('plain'));
-    const { searchParams } = await start(company);
+    await configureSso(other, configuration('plain'));
+    const { searchParams } = await startSignIn(company);
     const answered = {
       code: await idToken(searchParams.get('nonce'), {}),
       state: searchParams.get('state') as string,
@@ -197,21 +208,21 @@ describe('an OpenID Provider whose answers may be forged', () => {
   });
 
   it('is refused when the configuration was changed since the start', async () => {
-    const { searchParams } = await start(company);
+    const { searchParams } = await startSignIn(company);
     const answered = { code: await idToken(searchParams.get('nonce'), {}), state: searchParams.get('state') as string };
-    await configure(company, configuration('plain'));
+    await configureSso(company, configuration('plain'));
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 
   it.each(['impostor', 'moved', 'huge', 'absent'])('is not used when its metadata is %s', async (kind) => {
     const other = await aCompany();
-    await configure(other, configuration(kind));
+    await configureSso(other, configuration(kind));
     const { status, body } = await tryStart(other.slug, CONSOLE);
     expect([status, body.error]).toEqual([503, 'SSO_PROVIDER_UNAVAILABLE']);
   });
 });
 
-async function anotherKey(): Promise<CryptoKey> {
+async function generateOtherKey(): Promise<CryptoKey> {
   const { privateKey } = (await crypto.subtle.generateKey(
     { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
     true,
@@ -223,10 +234,10 @@ async function anotherKey(): Promise<CryptoKey> {
 const encode = (value: unknown) =>
   btoa(JSON.stringify(value)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
-function tampered(token: string): string {
+function tamperToken(token: string): string {
   const [header, payload, signature] = token.split('.') as [string, string, string];
   const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
   return [header, encode({ ...claims, email: `other-${claims.email}` }), signature].join('.');
 }
 
-const unsigned = (token: string): string => `${encode({ alg: 'none' })}.${token.split('.')[1]}.`;
+const removeSignature = (token: string): string => `${encode({ alg: 'none' })}.${token.split('.')[1]}.`;

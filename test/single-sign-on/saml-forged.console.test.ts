@@ -11,15 +11,15 @@ import {
   sign,
 } from '../support/saml-idp.ts';
 import { aUser, type Company } from '../support/worlds.ts';
-import { aSamlWorld, IDP, REFUSED, type SamlWorld, whoIsLetIn } from './saml-world.ts';
-import { answerByForm, answerByRedirect, sentOn, start } from './support.ts';
+import { createSamlWorld, IDP, REFUSED, readSignedInEmail, type SamlWorld } from './saml-world.ts';
+import { answerByForm, answerByRedirect, readRedirect, startSignIn } from './support.ts';
 
 let world: SamlWorld;
 let company: Company;
 /** A user who can sign in honestly, and tries to become the owner. */
 let attacker: { id: string; email: string };
 beforeAll(async () => {
-  world = await aSamlWorld();
+  world = await createSamlWorld();
   company = world.company;
   attacker = await aUser(company);
 });
@@ -31,16 +31,20 @@ describe('the signature of a SAML response', () => {
   };
 
   it('must be present', async () => {
-    expect(sentOn(await world.answer(unsigned))).toEqual(REFUSED);
+    expect(readRedirect(await world.answer(unsigned))).toEqual(REFUSED);
   });
 
   it('must be on the assertion, not on the response alone', async () => {
-    expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Response', world.signer)))).toEqual(REFUSED);
+    expect(readRedirect(await world.answer((request) => sign(unsigned(request), 'Response', world.signer)))).toEqual(
+      REFUSED,
+    );
   });
 
   it('must be of a configured certificate, whatever certificate it contains', async () => {
     const another = await createSigner();
-    expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', another)))).toEqual(REFUSED);
+    expect(readRedirect(await world.answer((request) => sign(unsigned(request), 'Assertion', another)))).toEqual(
+      REFUSED,
+    );
   });
 
   it.each([
@@ -57,7 +61,7 @@ describe('the signature of a SAML response', () => {
     ],
   ])('must not use %s', async (_what, algorithms) => {
     expect(
-      sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', world.signer, algorithms))),
+      readRedirect(await world.answer((request) => sign(unsigned(request), 'Assertion', world.signer, algorithms))),
     ).toEqual(REFUSED);
   });
 
@@ -75,7 +79,7 @@ describe('the signature of a SAML response', () => {
       // What is signed says the same: canonical XML writes the character itself.
       return signed.replaceAll(/http:\/\/www\.w3\.org\/2000\/09\/xmldsig#(?=(?:rsa-)?sha1)/g, spelling);
     });
-    expect(sentOn(answered)).toEqual(REFUSED);
+    expect(readRedirect(answered)).toEqual(REFUSED);
   });
 
   it.each<[string, (xml: string) => string]>([
@@ -87,76 +91,84 @@ describe('the signature of a SAML response', () => {
       'a comment that splits the address',
       (xml) => xml.replace(attacker.email, attacker.email.replace('@', '<!---->@')),
     ],
-    ['a second assertion', (xml) => xml.replace('</samlp:Response>', `${evil(xml)}</samlp:Response>`)],
+    ['a second assertion', (xml) => xml.replace('</samlp:Response>', `${makeForgedAssertion(xml)}</samlp:Response>`)],
   ])('is invalid after a change of %s', async (_what, change) => {
-    expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
+    expect(readRedirect(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(
+      REFUSED,
+    );
   });
 
   it('covers the whole NameID, even if it contains a comment', async () => {
     const nameId = `${company.owner.email}<!---->.evil.test`;
-    expect(await whoIsLetIn(await world.answer(world.honest('', { nameId })))).toBeNull();
+    expect(await readSignedInEmail(await world.answer(world.honest('', { nameId })))).toBeNull();
   });
 
-  it.each(Object.entries(wrappings()))('must not be wrapped: %s', async (_shape, wrap) => {
+  it.each(Object.entries(makeWrappings()))('must not be wrapped: %s', async (_shape, wrap) => {
     // The provider signs honestly for the attacker, who dresses it up to be taken for the owner.
     const answered = await world.answer((request) =>
       wrap(sign(world.honest(attacker.email)(request), 'Response', world.signer), 'Response'),
     );
-    expect(await whoIsLetIn(answered)).not.toBe(company.owner.email);
+    expect(await readSignedInEmail(answered)).not.toBe(company.owner.email);
     const byAssertion = await world.answer((request) => wrap(world.honest(attacker.email)(request), 'Assertion'));
-    expect(await whoIsLetIn(byAssertion)).not.toBe(company.owner.email);
+    expect(await readSignedInEmail(byAssertion)).not.toBe(company.owner.email);
   });
 });
 
 /** The assertion of a response, with another id, in the name of the owner, without its signature. */
-function evil(xml: string): string {
+function makeForgedAssertion(xml: string): string {
   const assertion = /<saml:Assertion.*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
-  return withoutSignature(assertion)
+  return removeSignature(assertion)
     .replace(/ID="[^"]+"/, 'ID="_evil"')
     .replace(attacker.email, company.owner.email);
 }
 
 const SIGNATURE = /<ds:Signature .*?<\/ds:Signature>/s;
-const withoutSignature = (xml: string) => xml.replaceAll(new RegExp(SIGNATURE, 'gs'), '');
-const signatureOf = (xml: string) => SIGNATURE.exec(xml)?.[0] ?? '';
+const removeSignature = (xml: string) => xml.replaceAll(new RegExp(SIGNATURE, 'gs'), '');
+const findSignature = (xml: string) => SIGNATURE.exec(xml)?.[0] ?? '';
 
 /**
  * The eight shapes of XML signature wrapping (Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be", in the
  * numbering of SAML Raider). 1 and 2 dress up a signed response, 3 to 8 a signed assertion.
  */
-function wrappings(): Record<string, (xml: string, signed: 'Response' | 'Assertion') => string> {
+function makeWrappings(): Record<string, (xml: string, signed: 'Response' | 'Assertion') => string> {
   const assertionOf = (xml: string) => /<saml:Assertion.*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
   const inside = (parent: string, child: string, before: string) => parent.replace(before, () => `${child}${before}`);
   /** The response in the owner's name, with its own id, without signatures. */
   const evilResponse = (xml: string) =>
-    withoutSignature(xml.replace(assertionOf(xml), () => evil(xml))).replace(
+    removeSignature(xml.replace(assertionOf(xml), () => makeForgedAssertion(xml))).replace(
       /(<samlp:Response [^>]*?)ID="[^"]+"/,
       '$1ID="_evil-response"',
     );
   const afterIssuer = (xml: string, addition: string) =>
     xml.replace('</saml:Issuer>', () => `</saml:Issuer>${addition}`);
   const replacing = (xml: string, part: string) => xml.replace(assertionOf(xml), () => part);
-  const original = (xml: string) => withoutSignature(assertionOf(xml));
+  const original = (xml: string) => removeSignature(assertionOf(xml));
   return {
     'XSW1, the original response inside its signature': (xml) =>
-      afterIssuer(evilResponse(xml), inside(signatureOf(xml), withoutSignature(xml), '</ds:Signature>')),
+      afterIssuer(evilResponse(xml), inside(findSignature(xml), removeSignature(xml), '</ds:Signature>')),
     'XSW2, the original response before its signature': (xml) =>
-      afterIssuer(evilResponse(xml), withoutSignature(xml) + signatureOf(xml)),
-    'XSW3, another assertion before the original': (xml) => replacing(xml, evil(xml) + assertionOf(xml)),
+      afterIssuer(evilResponse(xml), removeSignature(xml) + findSignature(xml)),
+    'XSW3, another assertion before the original': (xml) => replacing(xml, makeForgedAssertion(xml) + assertionOf(xml)),
     'XSW4, the original inside another assertion': (xml) =>
-      replacing(xml, inside(evil(xml), assertionOf(xml), '</saml:Assertion>')),
+      replacing(xml, inside(makeForgedAssertion(xml), assertionOf(xml), '</saml:Assertion>')),
     'XSW5, the signature on another assertion, the original at the end': (xml) =>
-      replacing(xml, afterIssuer(evil(xml), signatureOf(assertionOf(xml))) + original(xml)),
+      replacing(xml, afterIssuer(makeForgedAssertion(xml), findSignature(assertionOf(xml))) + original(xml)),
     'XSW6, the original inside the signature on another assertion': (xml) =>
-      replacing(xml, afterIssuer(evil(xml), inside(signatureOf(assertionOf(xml)), original(xml), '</ds:Signature>'))),
+      replacing(
+        xml,
+        afterIssuer(
+          makeForgedAssertion(xml),
+          inside(findSignature(assertionOf(xml)), original(xml), '</ds:Signature>'),
+        ),
+      ),
     'XSW7, another assertion among extensions': (xml) =>
-      replacing(xml, `<samlp:Extensions>${evil(xml)}</samlp:Extensions>${assertionOf(xml)}`),
+      replacing(xml, `<samlp:Extensions>${makeForgedAssertion(xml)}</samlp:Extensions>${assertionOf(xml)}`),
     'XSW8, the original in an object of the signature on another assertion': (xml) =>
       replacing(
         xml,
         afterIssuer(
-          evil(xml),
-          inside(signatureOf(assertionOf(xml)), `<ds:Object>${original(xml)}</ds:Object>`, '</ds:Signature>'),
+          makeForgedAssertion(xml),
+          inside(findSignature(assertionOf(xml)), `<ds:Object>${original(xml)}</ds:Object>`, '</ds:Signature>'),
         ),
       ),
   };
@@ -165,9 +177,9 @@ function wrappings(): Record<string, (xml: string, signed: 'Response' | 'Asserti
 describe('a SAML response', () => {
   /** The response itself is not signed: whoever carries it can change it. */
   const changed = async (change: (xml: string) => string) =>
-    sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))));
+    readRedirect(await world.answer((request) => change(world.honest(attacker.email)(request))));
   const signed = async (change: (xml: string) => string) =>
-    sentOn(
+    readRedirect(
       await world.answer((request) => sign(change(world.honest(attacker.email)(request)), 'Response', world.signer)),
     );
   const ISSUER = /<saml:Issuer xmlns[^>]*>[^<]*<\/saml:Issuer>/;
@@ -202,10 +214,10 @@ describe('a SAML response', () => {
   });
 
   it('must come by POST', async () => {
-    const request = readAuthnRequest(await start(company));
+    const request = readAuthnRequest(await startSignIn(company));
     const SAMLResponse = encodeBase64(world.honest(attacker.email)(request));
     const answered = await answerByRedirect(company, { SAMLResponse, RelayState: request.relayState });
-    expect(sentOn(answered)).toEqual(REFUSED);
+    expect(readRedirect(answered)).toEqual(REFUSED);
   });
 });
 
@@ -253,12 +265,14 @@ describe('a SAML document', () => {
     ['no XML', () => 'not xml'],
     ['another root element', () => '<LogoutResponse/>'],
   ])('is refused with %s', async (_what, change) => {
-    expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
+    expect(readRedirect(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(
+      REFUSED,
+    );
   });
 
   it('must be base64', async () => {
-    const { relayState } = readAuthnRequest(await start(company));
-    expect(sentOn(await answerByForm(company, { SAMLResponse: '%%%', RelayState: relayState }))).toEqual(REFUSED);
+    const { relayState } = readAuthnRequest(await startSignIn(company));
+    expect(readRedirect(await answerByForm(company, { SAMLResponse: '%%%', RelayState: relayState }))).toEqual(REFUSED);
   });
 
   it('must come in a form of at most a megabyte', async () => {

@@ -12,7 +12,7 @@ import {
   sign,
 } from '../support/saml-idp.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { answerByForm, CONSOLE, configure, exchange, sentOn, start } from './support.ts';
+import { answerByForm, CONSOLE, configureSso, exchangeCode, readRedirect, startSignIn } from './support.ts';
 
 /** The provider's entity id. */
 export const IDP = 'https://idp.example.org/saml';
@@ -31,7 +31,7 @@ export interface SamlWorld {
   answer(make: (request: AuthnRequest) => string, to?: Company): Promise<ApiResponse>;
 }
 
-export async function aSamlWorld(): Promise<SamlWorld> {
+export async function createSamlWorld(): Promise<SamlWorld> {
   const [company, signer] = [await aCompany(), await createSigner()];
   const configuration = {
     type: 'saml',
@@ -39,7 +39,7 @@ export async function aSamlWorld(): Promise<SamlWorld> {
     idp_sso_url: 'https://idp.example.org/sso?tenant=1',
     idp_certificates: [signer.certificate],
   };
-  await configure(company, configuration);
+  await configureSso(company, configuration);
   return {
     company,
     signer,
@@ -49,14 +49,14 @@ export async function aSamlWorld(): Promise<SamlWorld> {
       return sign(formatResponse(said, formatAssertion(said)), 'Assertion', signer);
     },
     async answer(make, to = company) {
-      const request = readAuthnRequest(await start(to));
+      const request = readAuthnRequest(await startSignIn(to));
       return answerByForm(to, { SAMLResponse: encodeBase64(make(request)), RelayState: request.relayState });
     },
   };
 }
 
 /** The address of whoever an answer lets in, or null. */
-export async function whoIsLetIn(answered: ApiResponse): Promise<string | null> {
-  const { code } = sentOn(answered);
-  return code === null ? null : (await exchange(code)).body.user.email;
+export async function readSignedInEmail(answered: ApiResponse): Promise<string | null> {
+  const { code } = readRedirect(answered);
+  return code === null ? null : (await exchangeCode(code)).body.user.email;
 }

@@ -7,7 +7,7 @@ export const CONSOLE = 'https://console.test/signed-in';
 export const callbackUrl = (company: Company) => `${BASE_URL}/v1/auth/sso/${company.slug}/callback`;
 
 /** Configures single sign-on of a company, which must work. */
-export async function configure(company: Company, configuration: Record<string, unknown>): Promise<void> {
+export async function configureSso(company: Company, configuration: Record<string, unknown>): Promise<void> {
   const { status, body } = await company.as.put('/v1/auth/sso/config', {
     json: { redirect_uris: [CONSOLE], ...configuration },
   });
@@ -15,7 +15,7 @@ export async function configure(company: Company, configuration: Record<string, 
 }
 
 /** Begins a sign-in. @returns the address at the provider */
-export async function start(company: Company, redirectUri = CONSOLE): Promise<URL> {
+export async function startSignIn(company: Company, redirectUri = CONSOLE): Promise<URL> {
   const { status, body } = await tryStart(company.slug, redirectUri);
   if (status !== 200) throw new Error(`start answered ${status}: ${JSON.stringify(body)}`);
   const url = new URL(body.url);
@@ -31,7 +31,7 @@ export const secretOfStart = (state: string): string => secretOfState.get(state)
 const secretOfCode = new Map<string, string>();
 
 /** What the client kept that began the sign-in of a code. */
-export const secretOf = (code: string): string => secretOfCode.get(code) ?? 'none';
+export const getSecretOfCode = (code: string): string => secretOfCode.get(code) ?? 'none';
 
 export const tryStart = (slug: string, redirectUri: string, variables?: Record<string, string>): Promise<ApiResponse> =>
   call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`, { env: variables });
@@ -42,7 +42,7 @@ export const answerByRedirect = (
   parameters: Record<string, string>,
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
-  answered(
+  makeAnswer(
     parameters,
     call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`, { env }),
   );
@@ -53,22 +53,22 @@ export const answerByForm = (
   fields: Record<string, string>,
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
-  answered(fields, call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields), env }));
+  makeAnswer(fields, call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields), env }));
 
 /** An answer whose code the client that began this sign-in can exchange. */
-async function answered(
+async function makeAnswer(
   { state, RelayState }: Record<string, string>,
   answering: Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const answer = await answering;
   const secret = secretOfState.get(state ?? RelayState ?? '');
-  const code = answer.status === 302 ? sentOn(answer).code : null;
+  const code = answer.status === 302 ? readRedirect(answer).code : null;
   if (secret !== undefined && code !== null) secretOfCode.set(code, secret);
   return answer;
 }
 
 /** Exchanges a code, as the client that began its sign-in does. */
-export const exchange = (code: string): Promise<ApiResponse> => tryExchange(code, secretOf(code));
+export const exchangeCode = (code: string): Promise<ApiResponse> => tryExchange(code, getSecretOfCode(code));
 
 export const tryExchange = (
   code: string,
@@ -77,7 +77,7 @@ export const tryExchange = (
 ): Promise<ApiResponse> => call('POST', '/v1/auth/sso/exchange', { json: { code, exchange_secret }, env });
 
 /** Where an answer sent the person, and with what. */
-export function sentOn({ status, headers, body }: ApiResponse): {
+export function readRedirect({ status, headers, body }: ApiResponse): {
   to: string;
   code: string | null;
   error: string | null;

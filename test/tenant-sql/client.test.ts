@@ -10,7 +10,7 @@ import {
 } from '../../src/tenant-sql/client.ts';
 import { copyIn } from '../../src/tenant-sql/copy.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
-import { behindTheApi } from '../managed-tables/support.ts';
+import { runBehindApi } from '../managed-tables/support.ts';
 import { aTenant, tunnel } from '../support/tenant.ts';
 import { connectionsOf, disturb, rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
@@ -307,7 +307,7 @@ describe('a connection to a company’s Postgres', () => {
 describe('the migrations of a company’s Postgres', () => {
   it('run once, however many calls migrate at the same time', async () => {
     const company = await aProvisionedCompany();
-    const inDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => behindTheApi(company.id, work);
+    const inDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runBehindApi(company.id, work);
     await inDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
     const run = () => inDatabase((sql) => migrateDatabase(sql, tenantNames(company.id).reader));
     const rival = await rivalBeforeStatement(company.id, /INSERT INTO console.migrations/, run);

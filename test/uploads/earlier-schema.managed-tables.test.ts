@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { tableRoutes } from '../managed-tables/support.ts';
+import { makeTableRoutes } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { makeFileOf } from './staged.ts';
@@ -36,7 +36,8 @@ describe('uploads that were loaded before uploads could be undone', () => {
 
   const reasonOf = ({ status, body }: Awaited<ReturnType<typeof undoJob>>) =>
     status === 200 ? 'undone' : `${status} ${body.details?.reason}`;
-  const loads = async () => (await must(tableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
+  const loads = async () =>
+    (await must(makeTableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
   const undoable = async () =>
     (await loads()).map(({ job_id: jobId, undoable: can }) => [jobId, can] as [string, boolean]);
   const numbers = async () => (await readRows(company, tableId)).map(({ n }) => n);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -75,8 +75,8 @@ async function confirmAndFinish(jobId: string, columns: Sent[]) {
 /** A table with these columns and rows. */
 async function createFilledTable(columns = [INTEGER], rows: Sent[] = [{ n: 1 }, { n: 2 }]) {
   const name = `cresce_${++tableCount}`;
-  const id = await aTable(company.as, name, columns);
-  const routes = tableRoutes(company.as, id);
+  const id = await createTable(company.as, name, columns);
+  const routes = makeTableRoutes(company.as, id);
   if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);
   const values = async () => (await readRows(company, id)).map(({ id: _, ...row }) => row);
   const types = async () =>

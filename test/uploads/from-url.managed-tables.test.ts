@@ -4,7 +4,7 @@ import { openContext } from '../../src/context.ts';
 import { type FetchLimits, type FetchState, fetchSource } from '../../src/modules/uploads/fetch.ts';
 import { workOnJob } from '../../src/modules/uploads/work.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { type AskedRequest, makeCsv } from '../support/file-server.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { setQuotas, usageOf } from '../usage/support.ts';
@@ -103,7 +103,7 @@ describe('an upload from a URL', () => {
   });
 
   it('goes into an existing table', async () => {
-    const tableId = await aTable(company.as, 'destino', [column('numero', 'integer'), column('texto', 'text')]);
+    const tableId = await createTable(company.as, 'destino', [column('numero', 'integer'), column('texto', 'text')]);
     const { jobId, queue } = await begin({ url: createSource('plain').url, table_id: tableId, mode: 'append' });
     await deliverAllMessages(queue);
     const read = await readJob(company, jobId);

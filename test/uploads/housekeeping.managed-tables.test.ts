@@ -3,7 +3,7 @@ import { zipSync } from 'fflate';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
-import { column, aTable as makeTable, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable as makeTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
@@ -109,7 +109,7 @@ it('a deleted table is kept in the trash for 30 days, and then dropped by the sw
     await makeTable(company.as, 'apagada', [column('a')]),
     await makeTable(company.as, 'ficou', [column('a')]),
   ] as const;
-  expect((await tableRoutes(company.as, ids[0]).delete()).status).toBe(204);
+  expect((await makeTableRoutes(company.as, ids[0]).delete()).status).toBe(204);
   await runSweep(queue, 30 * DAY - HOUR);
   expect(await listTables(company)).toContain(`trash.${ids[0]}`);
   await runSweep(queue, 30 * DAY + HOUR);
@@ -134,7 +134,7 @@ describe('a deleted table that a sweep is about to drop', () => {
   };
   const aDeletedTable = async (name: string) => {
     const id = await makeTable(company.as, name, [column('a')]);
-    const routes = tableRoutes(company.as, id);
+    const routes = makeTableRoutes(company.as, id);
     await routes.insert([{ a: 'x' }]);
     expect((await routes.delete()).status).toBe(204);
     return { id, routes };
@@ -180,7 +180,7 @@ describe('a deleted table that a sweep is about to drop', () => {
 
 it('an index whose build failed is dropped by the sweep, but not one that is being built', async () => {
   const id = await makeTable(company.as, 'half_indexed', [column('a')]);
-  const routes = tableRoutes(company.as, id);
+  const routes = makeTableRoutes(company.as, id);
   await routes.insert([{ a: 'x' }, { a: 'x' }]);
   // It schedules the sweep.
   expect((await routes.index(['a'], true)).status).toBe(422);
@@ -253,7 +253,7 @@ describe('a sweep of upload jobs', () => {
   it('expires jobs and drops tables when the object store is down, and deletes files later', async () => {
     const waiting = await aWaitingJob(company);
     const id = await makeTable(company.as, 'apagada', [column('a')]);
-    await tableRoutes(company.as, id).delete();
+    await makeTableRoutes(company.as, id).delete();
     const FILES = {
       list: async () => {
         throw new Error('the object store is down');

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   cancelJob,
@@ -33,8 +33,8 @@ const COLUMNS = [
 
 /** A table with two rows. */
 async function createFilledTable(columns = COLUMNS) {
-  const id = await aTable(company.as, `destino_${++tableCount}`, columns);
-  const routes = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `destino_${++tableCount}`, columns);
+  const routes = makeTableRoutes(company.as, id);
   await routes.insert([
     { codigo: 1, nome: 'Ana', valor: 1.5, dia: '2024-01-31' },
     { codigo: 2, nome: 'Bia', valor: null, dia: null },
@@ -245,8 +245,8 @@ describe('the confirmation of an upload into an existing table', () => {
 describe('an upload into a table with a unique index', () => {
   /** The job that loads rows of these numbers, and the numbers in the table afterwards. */
   async function loaded(mode: string, present: number[], sent: (number | string)[], columns = ['codigo']) {
-    const id = await aTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
-    const routes = tableRoutes(company.as, id);
+    const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
+    const routes = makeTableRoutes(company.as, id);
     await routes.insert(present.map((codigo) => ({ codigo })));
     expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);
     const file = makeFile(
@@ -287,8 +287,8 @@ describe('an upload into a table with a unique index', () => {
   });
 
   it('fails for a value that is too long for its index without its line where that stands too far into the file', async () => {
-    const id = await aTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
-    expect((await tableRoutes(company.as, id).index(['nome'])).status).toBe(201);
+    const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
+    expect((await makeTableRoutes(company.as, id).index(['nome'])).status).toBe(201);
     const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const errorAt = async (row: number) => {
       const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? long : 'curto'}"`);

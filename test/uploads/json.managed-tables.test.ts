@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 import { readRows, waitForEnd } from './support.ts';
@@ -192,7 +192,7 @@ describe('an NDJSON file', () => {
 
 describe('an upload of JSON objects', () => {
   it('is loaded into an existing table by the names of the members', async () => {
-    const id = await aTable(company.as, 'destino_json', [
+    const id = await createTable(company.as, 'destino_json', [
       column('codigo', 'integer'),
       column('nome', 'text'),
       column('valor', 'decimal'),
@@ -208,7 +208,7 @@ describe('an upload of JSON objects', () => {
   });
 
   it('updates rows of the same key', async () => {
-    const id = await aTable(company.as, 'chaves_json', [column('codigo', 'integer'), column('nome', 'text')]);
+    const id = await createTable(company.as, 'chaves_json', [column('codigo', 'integer'), column('nome', 'text')]);
     await loadSource(company, 'h.json', '[{"codigo": 1, "nome": "a"}, {"codigo": 2, "nome": "b"}]', {
       sent: { table_id: id },
     });
@@ -226,7 +226,7 @@ describe('an upload of JSON objects', () => {
 
   it('may add columns for new members, and widen the types of columns', async () => {
     const columns = [column('codigo', 'integer'), column('valor', 'integer')];
-    const id = await aTable(company.as, 'cresce_json', columns);
+    const id = await createTable(company.as, 'cresce_json', columns);
     await loadSource(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sent: { table_id: id } });
     const objects = '{"codigo": 2, "valor": 2.5}\n{"novo": true, "codigo": "x7"}\n';
     const { _id, inferred_schema: schema } = await readSource(company, 'l.ndjson', objects, {
@@ -247,7 +247,7 @@ describe('an upload of JSON objects', () => {
   });
 
   it('fails with the line of a value that does not fit the table', async () => {
-    const id = await aTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
+    const id = await createTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
     const job = await readSource(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', { sent: { table_id: id } });
     const { columns } = job.inferred_schema;
     const path = `/v1/managed-tables/upload-jobs/${job._id}`;

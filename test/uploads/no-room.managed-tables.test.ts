@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { createStagedJob, makeFileOf } from './staged.ts';
@@ -96,7 +96,7 @@ describe('a company database without disk space', () => {
 
   it('answers an insert of rows with 503', async () => {
     const name = `cheia_${++createdCount}`;
-    const table = tableRoutes(company.as, await aTable(company.as, name, [column('n', 'integer')]));
+    const table = makeTableRoutes(company.as, await createTable(company.as, name, [column('n', 'integer')]));
     await fillDisk(`public.${name}`);
     expectFull(await table.insert([{ n: 1 }]));
     await freeDisk(`public.${name}`);
@@ -105,7 +105,7 @@ describe('a company database without disk space', () => {
 
   it('fails an upload job with MANAGED_DATABASE_FULL, and keeps none of its rows', async () => {
     const name = `cheia_${++createdCount}`;
-    const id = await aTable(company.as, name, [column('n', 'integer')]);
+    const id = await createTable(company.as, name, [column('n', 'integer')]);
     const job = await createStagedJob(company, id, [1, 2], 'append');
     await fillDisk(`public.${name}`);
     expect(await job.publish()).toBe('done');
@@ -115,13 +115,13 @@ describe('a company database without disk space', () => {
       error: { code: 'MANAGED_DATABASE_FULL', message: expect.stringMatching(/sem espaço/) },
     });
     expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
-    expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(0);
+    expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(0);
   });
 
   it('answers every write with 503 while it is read-only, and can still be read', async () => {
-    const table = tableRoutes(
+    const table = makeTableRoutes(
       company.as,
-      await aTable(company.as, `cheia_${++createdCount}`, [column('n', 'integer')]),
+      await createTable(company.as, `cheia_${++createdCount}`, [column('n', 'integer')]),
     );
     await table.insert([{ n: 1 }]);
     const { id } = (await table.rows()).body.records[0];

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { column, aTable as makeTable } from '../managed-tables/support.ts';
+import { column, createTable as makeTable } from '../managed-tables/support.ts';
 import { disturb } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {

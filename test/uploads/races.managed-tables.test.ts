@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { createStagedJob, makeFileOf } from './staged.ts';
@@ -33,8 +33,8 @@ let tableCount = 0;
 
 /** A table with the numbers from 0 below `count`. */
 async function createNumberTable(count: number) {
-  const id = await aTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
-  const routes = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
+  const routes = makeTableRoutes(company.as, id);
   const rows = Array.from({ length: count }, (_, n) => ({ n }));
   for (let at = 0; at < count; at += 10_000) await routes.insert(rows.slice(at, at + 10_000));
   return { id, routes };
@@ -46,7 +46,7 @@ const readNumbers = async (id: string) => (await readRows(company, id)).map(({ n
 /** The table's number of rows is exact, and nothing is left of any load. */
 async function expectWholeTable(id: string): Promise<void> {
   const rows = await readNumbers(id);
-  expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(rows.length);
+  expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(rows.length);
   expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
 }
 
@@ -222,11 +222,12 @@ describe('a load beside manual changes of the same table', () => {
 });
 
 describe('an upload into a table', () => {
-  const changes: [what: string, change: (routes: ReturnType<typeof tableRoutes>) => Promise<{ status: number }>][] = [
-    ['emptied', (routes) => routes.truncate()],
-    ['deleted', (routes) => routes.delete()],
-    ['renamed', (routes) => routes.put({ display_name: `outra_${tableCount}` })],
-  ];
+  const changes: [what: string, change: (routes: ReturnType<typeof makeTableRoutes>) => Promise<{ status: number }>][] =
+    [
+      ['emptied', (routes) => routes.truncate()],
+      ['deleted', (routes) => routes.delete()],
+      ['renamed', (routes) => routes.put({ display_name: `outra_${tableCount}` })],
+    ];
 
   it.each(changes)(
     'starts with the changed table, or is refused, when the table is %s just before',

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { finishCompleteUploads } from '../../src/modules/uploads/resumable.ts';
-import { arnOf } from '../contract/ways/way.ts';
-import { aTable, column } from '../managed-tables/support.ts';
+import { makeArn } from '../contract/ways/way.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { createPrincipals } from '../support/principals.ts';
 import { allow, must } from '../support/signed.ts';
@@ -316,7 +316,7 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('fails its job when its table or a column of its key is gone', async () => {
-    const tableId = await aTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
+    const tableId = await createTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
     const queue = createHeldQueue();
     const sending = { env: queue.env as never };
     const keyed = await beginUpload(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
@@ -339,7 +339,7 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('is answered with 423 while its table is locked, and gets its job later', async () => {
-    const tableId = await aTable(company.as, 'busy', [column('codigo', 'integer')]);
+    const tableId = await createTable(company.as, 'busy', [column('codigo', 'integer')]);
     const path = await beginUpload(company.as, 10, { said: { table_id: tableId } });
     await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
@@ -390,14 +390,14 @@ describe('an expired resumable upload', () => {
 
 describe('the permissions for a resumable upload', () => {
   it('are checked at each request', async () => {
-    const table_id = await aTable(company.as, 'asked', [column('codigo', 'integer')]);
+    const table_id = await createTable(company.as, 'asked', [column('codigo', 'integer')]);
     const { bearer: person } = await createPrincipals(company);
     await person.may([allow('managed-tables:upload', 'managed-tables:list')]);
     const path = await beginUpload(person.as, 10, { said: { table_id } });
     const job = await beginUpload(person.as, 10);
     expect((await sendPart(person.as, path, 0, makeCsvBytes(4))).status).toBe(204);
     const denied = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
-    const resources = [arnOf(company, 'managed-tables:table', table_id)];
+    const resources = [makeArn(company, 'managed-tables:table', table_id)];
     await person.may([allow('managed-tables:*'), { ...denied, actions: [...denied.actions], resources }]);
     expect((await readOffset(person.as, path)).status).toBe(403);
     expect((await sendPart(person.as, path, 4, makeCsvBytes(4))).status).toBe(403);
@@ -410,7 +410,7 @@ describe('the permissions for a resumable upload', () => {
   });
 
   it('include more than upload for the modes replace and upsert and for new columns', async () => {
-    const table_id = await aTable(company.as, 'changed', [column('codigo', 'integer')]);
+    const table_id = await createTable(company.as, 'changed', [column('codigo', 'integer')]);
     const person = await aUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
       expect(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { call } from '../support/api.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -86,7 +86,7 @@ describe('a resumable upload', () => {
 
   it('may update rows of an existing table by a key', async () => {
     const queue = createHeldQueue();
-    const tableId = await aTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
+    const tableId = await createTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
     const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
     const said = { table_id: tableId, mode: 'upsert', key: 'codigo' };
     const path = await beginUpload(company.as, text.length, { said, body: text, env: queue.env as never });
@@ -100,7 +100,7 @@ describe('a resumable upload', () => {
 
   it('may propose new columns for its table', async () => {
     const queue = createHeldQueue();
-    const tableId = await aTable(company.as, 'crescente', [column('codigo', 'integer')]);
+    const tableId = await createTable(company.as, 'crescente', [column('codigo', 'integer')]);
     const text = Buffer.from('codigo,nome\n1,a\n');
     const said = { table_id: tableId, evolve: 'add' };
     const path = await beginUpload(company.as, text.length, { said, body: text, env: queue.env as never });
@@ -269,7 +269,9 @@ describe('a resumable upload', () => {
       ['a key that is not a column', { mode: 'upsert', key: 'x' }],
       ['a key in the mode append', { key: 'codigo' }],
     ])('to begin for a table with %s', async (_, said) => {
-      const table_id = await aTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [column('codigo', 'integer')]);
+      const table_id = await createTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [
+        column('codigo', 'integer'),
+      ]);
       expect((await requestUpload(company.as, 10, { said: { table_id, ...said } })).status).toBe(422);
     });
 

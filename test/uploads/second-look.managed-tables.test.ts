@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { strToU8, zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
+import { column, createTable } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { namesOf, secondLook } from './second-look.ts';
@@ -250,7 +250,7 @@ describe('a second analysis of an upload job', () => {
   });
 
   it('does not turn lines of another user’s file into column names for a caller who may not read rows', async () => {
-    const into = await aTable(company.as, 'alvo', [column('n', 'integer')]);
+    const into = await createTable(company.as, 'alvo', [column('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into });
     await deliverAllMessages(queue);
     const uploader = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -20,8 +20,8 @@ beforeAll(async () => {
 });
 
 async function createLoadedTable(mode: string) {
-  const id = await aTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
-  const routes = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
+  const routes = makeTableRoutes(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const job = await createStagedJob(company, id, [10, 11], mode);
   expect(await job.publish()).toBe('done');
@@ -87,7 +87,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   );
 
   it('comes before or after manual changes of rows', async () => {
-    const change = async (routes: ReturnType<typeof tableRoutes>, numbers: { id: string; n: number }[]) => {
+    const change = async (routes: ReturnType<typeof makeTableRoutes>, numbers: { id: string; n: number }[]) => {
       const idOf = (wanted: number) => numbers.find(({ n }) => n === wanted)?.id as string;
       return [
         (await routes.updateRow(idOf(10), { n: 100 })).status,
@@ -110,13 +110,13 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
   });
 
   it.each([
-    ['truncated', 'truncated', (routes: ReturnType<typeof tableRoutes>) => routes.truncate()],
+    ['truncated', 'truncated', (routes: ReturnType<typeof makeTableRoutes>) => routes.truncate()],
     [
       'columns_changed',
       'retyped',
-      (routes: ReturnType<typeof tableRoutes>) => routes.put({ columns: [column('n', 'decimal')] }),
+      (routes: ReturnType<typeof makeTableRoutes>) => routes.put({ columns: [column('n', 'decimal')] }),
     ],
-    ['table_deleted', 'deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
+    ['table_deleted', 'deleted', (routes: ReturnType<typeof makeTableRoutes>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await createLoadedTable(mode);
     const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
@@ -144,7 +144,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
 describe('the undo of an upload that made a table', () => {
   async function aMadeTable() {
     const job = await loadFiles(company, [makeFileOf([10, 11])], { display_name: `feita_${++tableCount}` });
-    const routes = tableRoutes(company.as, job.user_table_id);
+    const routes = makeTableRoutes(company.as, job.user_table_id);
     return { id: job.user_table_id as string, jobId: job._id as string, routes };
   }
   const statusOf = ({ status, body }: ApiResponse) => [status, body?.removed ?? body?.inserted];
@@ -206,8 +206,8 @@ describe('replaced rows that are kept for an undo', () => {
   });
 
   it('include a manual change that comes just before they are replaced', async () => {
-    const id = await aTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
-    const routes = tableRoutes(company.as, id);
+    const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
+    const routes = makeTableRoutes(company.as, id);
     await routes.insert([{ n: 0 }, { n: 1 }]);
     const [zero] = (await routes.rows()).body.records;
     const job = await createStagedJob(company, id, [10], 'replace');

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { createStagedJob } from './staged.ts';
@@ -28,8 +28,8 @@ const COLUMNS = [column('code', 'text'), column('store', 'integer'), column('nam
 
 /** A table with three rows, of which the codes are unique. */
 async function createFilledTable(columns = COLUMNS) {
-  const id = await aTable(company.as, `mesclada_${++tableCount}`, columns);
-  const routes = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `mesclada_${++tableCount}`, columns);
+  const routes = makeTableRoutes(company.as, id);
   const inserted = await routes.insert([
     { code: 'a', store: 1, name: 'Ana', price: 1.5 },
     { code: 'b', store: 1, name: 'Bia', price: 2 },
@@ -150,8 +150,8 @@ describe('an upsert', () => {
 
   it('by id does not change a column called source_id', async () => {
     const columns = [column('source_id'), column('name')];
-    const id = await aTable(company.as, `mesclada_${++tableCount}`, columns);
-    await tableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
+    const id = await createTable(company.as, `mesclada_${++tableCount}`, columns);
+    await makeTableRoutes(company.as, id).insert([{ source_id: 's', name: 'n' }]);
     const [row] = await readRows(company, id);
     const job = await loadFiles(
       company,
@@ -295,7 +295,10 @@ describe('an upsert', () => {
   });
 
   it('makes no more than ten indexes when another request makes one at the same moment', async () => {
-    const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer'), column('m', 'integer')]);
+    const id = await createTable(company.as, `mesclada_${++tableCount}`, [
+      column('n', 'integer'),
+      column('m', 'integer'),
+    ]);
     const path = `/v1/managed-tables/${id}/indexes`;
     const make = () => company.as.post(path, { json: { columns: ['m'] } });
     for (let n = 0; n < 9; n += 1) expect((await make()).status).toBe(201);
@@ -344,7 +347,7 @@ describe('two upserts', () => {
     ['is done first', /SELECT status, step, state/],
     ['waits for the first', /DROP TABLE/],
   ])('both succeed, and insert each key once: the second %s', async (_what, statement) => {
-    const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
+    const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
     const one = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
     const other = await createStagedJob(company, id, [3, 4], 'upsert', ['n']);
     const { outcome } = await rivalBeforeStatement(company.id, statement, other.publish);
@@ -354,7 +357,7 @@ describe('two upserts', () => {
     expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
     expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
     expect((await readRows(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
-    expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(4);
+    expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(4);
   });
 });
 
@@ -363,8 +366,8 @@ describe('an upsert of a key that another request gives to a row at the same mom
     ['first', /LOCK TABLE/],
     ['meanwhile', /INSERT INTO "public"/],
   ])('leaves the key unique: the other request comes %s', async (when, statement) => {
-    const id = await aTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
-    const routes = tableRoutes(company.as, id);
+    const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
+    const routes = makeTableRoutes(company.as, id);
     await routes.insert([{ n: 1 }]);
     // Making the index would hold the table, too.
     const json = { columns: ['n'], unique: true };

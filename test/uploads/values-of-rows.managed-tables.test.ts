@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
@@ -23,14 +23,14 @@ beforeAll(async () => {
 const readJobAs = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
 
 async function createFilledTable() {
-  const id = await aTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
-  const routes = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
+  const routes = makeTableRoutes(company.as, id);
   const rows = [
     { code: SECRET, n: 1 },
     { code: `${SECRET}-2`, n: 2 },
   ];
   expect((await routes.insert(rows)).status).toBe(201);
-  return { id, routes, byWriter: tableRoutes(writer, id), byUploader: tableRoutes(uploader, id) };
+  return { id, routes, byWriter: makeTableRoutes(writer, id), byUploader: makeTableRoutes(uploader, id) };
 }
 
 describe('an upload job that is read by somebody without permission to read rows', () => {
@@ -77,7 +77,7 @@ describe('an upload job that is read by somebody without permission to read rows
       'MANAGED_TABLE_DUPLICATE_VALUE',
       `code,n\n${SECRET},3\n`,
       {},
-      (id) => tableRoutes(company.as, id).index(['code'], true),
+      (id) => makeTableRoutes(company.as, id).index(['code'], true),
     ],
     [
       'UPSERT_KEY_TWICE',
@@ -89,7 +89,7 @@ describe('an upload job that is read by somebody without permission to read rows
       'UPSERT_KEY_NOT_UNIQUE',
       'code,n\nx,3\n',
       { mode: 'upsert', key: ['code'] },
-      (id) => tableRoutes(company.as, id).insert([{ code: SECRET }]),
+      (id) => makeTableRoutes(company.as, id).insert([{ code: SECRET }]),
     ],
     ['UPSERT_ID_UNKNOWN', `id,n\n${SECRET},3\n`, { mode: 'upsert', key: ['id'] }, async () => undefined],
   ];
@@ -174,7 +174,7 @@ describe('a write by somebody without permission to read rows', () => {
         expect(JSON.stringify(body).includes(SECRET)).toBe(isTold);
       }
     }
-    const unique = tableRoutes(company.as, id);
+    const unique = makeTableRoutes(company.as, id);
     expect((await unique.index(['n'], true)).status).toBe(201);
   });
 });

@@ -5,7 +5,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import { appendToLog } from '../../src/modules/company-log/service.ts';
 import { aPublished } from '../data-api/support.ts';
-import { aSchedule, runNow } from '../schedules/support.ts';
+import { createSchedule, runNow } from '../schedules/support.ts';
 import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
 import { call, createCaller } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
@@ -136,7 +136,7 @@ describe('the usage counts of executions and loaded rows', () => {
     const { token } = await aShare(company, dashboard._id);
     await must(linkOf(token).execute());
     await moreThan(company, before, { executions: 2 + widgets });
-    const schedule = await aSchedule(company.as, good, { recipients: [{ user_id: company.owner.id }] });
+    const schedule = await createSchedule(company.as, good, { recipients: [{ user_id: company.owner.id }] });
     await runNow(company.as, schedule._id);
     await moreThan(company, before, { executions: 3 + widgets, mails: 1 });
     await must(operator.put(`${pathOf(company)}/quotas`, { json: { mails_per_day: (await today(company)).mails } }));

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { type ApiResponse, call, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
@@ -238,8 +238,8 @@ describe('the quotas of tables and files', () => {
   const columns = [column('a')];
   beforeAll(async () => {
     company = await aProvisionedCompany();
-    table = await aTable(company.as, 'kept', [column('a')]);
-    await tableRoutes(company.as, table).insert([{ a: 'first' }]);
+    table = await createTable(company.as, 'kept', [column('a')]);
+    await makeTableRoutes(company.as, table).insert([{ a: 'first' }]);
   });
   afterEach(() => setQuotas(company, {}));
 
@@ -282,12 +282,12 @@ describe('the quotas of tables and files', () => {
   });
 
   it('refuse new rows, tables, indexes and restored tables while exceeded, but no deletions', async () => {
-    const gone = await aTable(company.as, 'gone', [column('a')]);
+    const gone = await createTable(company.as, 'gone', [column('a')]);
     await must(company.as.delete(`/v1/managed-tables/${gone}`));
     const { table_bytes: use } = await usageOf(company);
     await setQuotas(company, { table_bytes: use - 1 });
     const answers = [
-      await tableRoutes(company.as, table).insert([{ a: 'second' }]),
+      await makeTableRoutes(company.as, table).insert([{ a: 'second' }]),
       await company.as.post('/v1/managed-tables', { json: { display_name: 'another', columns } }),
       await company.as.post(`/v1/managed-tables/${table}/indexes`, { json: { columns: ['a'] } }),
       await company.as.post(`/v1/managed-tables/${gone}/restore`),
@@ -297,7 +297,7 @@ describe('the quotas of tables and files', () => {
     expect(body.records).toHaveLength(1);
     expect((await company.as.delete(`/v1/managed-tables/${table}/data/${body.records[0].id}`)).status).toBe(204);
     await setQuotas(company, { table_bytes: use });
-    expect((await tableRoutes(company.as, table).insert([{ a: 'first' }])).status).toBe(201);
+    expect((await makeTableRoutes(company.as, table).insert([{ a: 'first' }])).status).toBe(201);
   });
 
   it('refuse files that would exceed them, by every way of upload, and accept them once there is room', async () => {
@@ -343,8 +343,8 @@ describe('the quotas of tables and files', () => {
     const many = (count: number) => Array.from({ length: count }, (_, row) => ({ a: `${'x'.repeat(100)}${row}` }));
     /** Makes a table of one row and a key that grows with its rows. */
     async function aSmallTable(name: string) {
-      const id = await aTable(company.as, name, columns);
-      const { insert } = tableRoutes(company.as, id);
+      const id = await createTable(company.as, name, columns);
+      const { insert } = makeTableRoutes(company.as, id);
       expect((await insert(many(1))).status).toBe(201);
       return { id, insert };
     }

@@ -1,6 +1,6 @@
 import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isLive } from '../sign-in/support.ts';
+import { isSessionLive } from '../sign-in/support.ts';
 import { type Caller, call } from '../support/api.ts';
 import { inviteUser } from '../support/invite.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
@@ -40,7 +40,7 @@ describe('a user', () => {
   it('keeps the sessions when only the metadata changes', async () => {
     const { id, as } = await aColleague(company);
     await must(admin.patch(path(id), { json: { metadata: { seen: true } } }));
-    expect(await isLive(as)).toBe(true);
+    expect(await isSessionLive(as)).toBe(true);
   });
 
   it('is refused an email that somebody else takes meanwhile', async () => {
@@ -82,6 +82,6 @@ describe('the owner of a company', () => {
     expect((await admin.patch(path(id), { json: { is_active: false } })).status).toBe(409);
     expect((await admin.delete(path(id))).status).toBe(409);
     expect(await countRows('group_bindings where group_id = ?', groupId)).toBe(1);
-    expect(await isLive(company.as)).toBe(true);
+    expect(await isSessionLive(company.as)).toBe(true);
   });
 });

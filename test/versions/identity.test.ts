@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aTable, column } from '../managed-tables/support.ts';
-import { operator, pathOf } from '../organizations/looking.ts';
+import { column, createTable } from '../managed-tables/support.ts';
+import { makePath, operator } from '../organizations/looking.ts';
 import type { Caller } from '../support/api.ts';
 import { addToGroups, createConsoleGroup, createPermission } from '../support/console.ts';
 import { sendOvertaken } from '../support/rival.ts';
@@ -69,13 +69,13 @@ describe('the version (ETag) of a record', () => {
 
   it('does not change with the measured sizes of an organization, even during a write', async () => {
     const company = await aProvisionedCompany();
-    const path = pathOf(company);
+    const path = makePath(company);
     const tag = await tagOf(operator, path);
     const json = { name: 'Of one table now' };
     const renamed = await sendOvertaken(
       /^update "companies"/,
       async () => {
-        await aTable(company.as, 'measured', [column('city')]);
+        await createTable(company.as, 'measured', [column('city')]);
         await must(operator.get(path));
       },
       (env) => operator.patch(path, { json, headers: { 'If-Match': tag }, env }),

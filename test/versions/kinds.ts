@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
 import { aPublished, ENDPOINTS_PATH } from '../data-api/support.ts';
-import { aDirectory, aDirectoryGroup, aDirectoryUser, patch } from '../directory/support.ts';
+import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch } from '../directory/support.ts';
 import { createQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { aSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
+import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { aShare } from '../shares/support.ts';
 import { type Caller, createCaller } from '../support/api.ts';
 import { createConsoleGroup, createPermission, makePermissionInput, makePolicyInput } from '../support/console.ts';
@@ -11,7 +11,7 @@ import { addPasskey, createAuthenticator } from '../support/passkeys.ts';
 import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
 import { aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { anEndpoint as aWebhookEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
+import { createEndpoint as aWebhookEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
 /** A record that has versions, and how it is changed. */
 export interface Kind {
@@ -46,12 +46,12 @@ const ofDirectory = (kind: 'Users' | 'Groups'): Kind => ({
   name: `one of the ${kind} of SCIM`,
   route: `/scim/v2/${kind}/{id}`,
   async make(company) {
-    const by = await aDirectory(company);
-    const { id } = await (kind === 'Users' ? aDirectoryUser(by) : aDirectoryGroup(by));
+    const by = await createDirectory(company);
+    const { id } = await (kind === 'Users' ? createDirectoryUser(by) : createDirectoryGroup(by));
     return { by, path: `/scim/v2/${kind}/${id}` };
   },
   change: 'patch',
-  changes: (value) => patch({ op: 'replace', path: 'displayName', value }).json,
+  changes: (value) => makePatch({ op: 'replace', path: 'displayName', value }).json,
   shows: ({ displayName }) => displayName,
   table: kind.toLowerCase(),
 });
@@ -186,7 +186,7 @@ export const SHARING_KINDS: Kind[] = [
       const recipients = [{ user_id: owner.id }];
       return {
         by: as,
-        path: `${SCHEDULES_PATH}/${(await aSchedule(as, await aDashboard(as, []), { recipients }))._id}`,
+        path: `${SCHEDULES_PATH}/${(await createSchedule(as, await aDashboard(as, []), { recipients }))._id}`,
       };
     },
     change: 'put',

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -14,8 +14,11 @@ beforeAll(async () => {
 
 /** A table with a unique key and two rows. */
 async function aKeyedTable() {
-  const id = await aTable(company.as, `versions_${++tableCount}`, [column('k', 'integer'), column('v', 'integer')]);
-  const table = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `versions_${++tableCount}`, [
+    column('k', 'integer'),
+    column('v', 'integer'),
+  ]);
+  const table = makeTableRoutes(company.as, id);
   await must(
     table.insert([
       { k: 1, v: 10 },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import { must } from '../support/signed.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -12,8 +12,8 @@ beforeAll(async () => {
 let createdCount = 0;
 async function aVersioned(what: 'table' | 'row') {
   createdCount += 1;
-  const id = await aTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
-  const table = tableRoutes(company.as, id);
+  const id = await createTable(company.as, `versioned_${createdCount}`, [column('view_count', 'integer')]);
+  const table = makeTableRoutes(company.as, id);
   await must(table.insert([{ view_count: 1 }]));
   const row = (await table.rows()).body.records[0].id as string;
   const path = `/v1/managed-tables/${id}${what === 'row' ? `/data/${row}` : ''}`;

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
-import { anEmbed, embedOf } from '../embeds/support.ts';
+import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
@@ -12,7 +12,7 @@ type Execute = (headers?: Record<string, string>) => Promise<ApiResponse>;
 
 const NO_CACHE = { 'cache-control': 'no-cache' };
 
-const doors: Record<string, Execute> = {};
+const executeByWay: Record<string, Execute> = {};
 beforeAll(async () => {
   const company = await aProvisionedCompany();
   await someSales(company);
@@ -22,14 +22,14 @@ beforeAll(async () => {
   const context = await aContext(company, [dashboardGrant(id)], [email]);
   const { as } = await anOutsider(company, email);
   const [embed, alone, link] = [
-    embedOf('d', await anEmbed(company, 'dashboards', id)),
-    embedOf('v', await anEmbed(company, 'visualizations', chart._id)),
+    makeEmbedRoutes('d', await createEmbed(company, 'dashboards', id)),
+    makeEmbedRoutes('v', await createEmbed(company, 'visualizations', chart._id)),
     linkOf((await aShare(company, id)).token),
   ];
-  doors.embed = (headers) => embed.execute({}, { headers });
-  doors['embedded visualization'] = (headers) => alone.execute({}, { headers });
-  doors.link = (headers) => link.execute({}, { headers });
-  doors.portal = (headers) =>
+  executeByWay.embed = (headers) => embed.execute({}, { headers });
+  executeByWay['embedded visualization'] = (headers) => alone.execute({}, { headers });
+  executeByWay.link = (headers) => link.execute({}, { headers });
+  executeByWay.portal = (headers) =>
     as.post(`/api/v1/share-portal/dashboards/${id}/execute`, {
       json: { context_id: context.id, parameters: {} },
       headers,
@@ -47,7 +47,7 @@ describe('a cached result of a shared dashboard', () => {
     ['link', 3],
     ['portal', 4],
   ] as const)('says when it was computed, and is renewed on Cache-Control: no-cache: %s', async (name, minutes) => {
-    const execute = doors[name] as Execute;
+    const execute = executeByWay[name] as Execute;
     const before = Date.now();
     const kept = await vi.waitUntil(
       async () => {

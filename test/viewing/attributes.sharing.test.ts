@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  anEmbed,
-  aSigningKey,
-  embedOf,
+  createEmbed,
+  createSigningKey,
   hostToken,
   makeEmbed,
+  makeEmbedRoutes,
   REVOCATION_PATH,
+  readStatus,
   type SigningKey,
-  statusOf,
 } from '../embeds/support.ts';
 import { expectTypes } from '../share-activity/support.ts';
 import { aContext, aMember, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
@@ -35,7 +35,7 @@ const byRegion = { slug: 'regions', label: 'Regions', kind: 'multi_select', view
 beforeAll(async () => {
   company = await aProvisionedCompany();
   await someSales(company);
-  key = await aSigningKey(company);
+  key = await createSigningKey(company);
   const parameters = [parameter('regions', 'multi_select'), parameter('least', 'number')];
   visualization = await aVisualization(company.as, SQL, { parameters });
   bound = await aVisualization(company.as, SQL, { parameters: [byRegion, parameter('least', 'number')] });
@@ -45,11 +45,11 @@ beforeAll(async () => {
   });
 });
 
-const viewer = (id: string, region?: unknown) => ({ id, attributes: region === undefined ? {} : { region } });
-const embedded = async (of: unknown, more = {}) =>
-  embedOf(
+const makeViewer = (id: string, region?: unknown) => ({ id, attributes: region === undefined ? {} : { region } });
+const executeEmbed = async (of: unknown, more = {}) =>
+  makeEmbedRoutes(
     'd',
-    await anEmbed(company, 'dashboards', dashboard._id, { ...(of !== undefined && { viewer: of }), ...more }),
+    await createEmbed(company, 'dashboards', dashboard._id, { ...(of !== undefined && { viewer: of }), ...more }),
   );
 const expectRegions = ({ status, body }: ApiResponse, regions: string[]) =>
   expect([status, body.results && regionsOf(body)]).toEqual([200, regions]);
@@ -58,9 +58,9 @@ const expectRefused = ({ status, body }: ApiResponse) =>
 
 describe('a viewer attribute', () => {
   it('decides the rows that the viewer of an embed sees, and is neither shown nor chosen by them', async () => {
-    const embed = await embedded(viewer('u1', ['north', 'south']), { allowed_params: ['least', 'other'] });
+    const embed = await executeEmbed(makeViewer('u1', ['north', 'south']), { allowed_params: ['least', 'other'] });
     expectRegions(await embed.execute(), ['north', 'south']);
-    expectRegions(await (await embedded(viewer('u2', 'east'))).execute(), ['east']);
+    expectRegions(await (await executeEmbed(makeViewer('u2', 'east'))).execute(), ['east']);
     const { body } = await embed.info();
     expect(body.dashboard.filters.map(({ slug }: { slug: string }) => slug)).toEqual(['other', 'least']);
     expect(JSON.stringify(body)).not.toMatch(/region|north/);
@@ -76,9 +76,9 @@ describe('a viewer attribute', () => {
 
   it('decides the rows that the viewer of a token signed by a host sees', async () => {
     const sign = (of: unknown) => hostToken(key, { dashboard_id: dashboard._id, viewer: of });
-    expectRegions(await embedOf('d', await sign(viewer('u1', ['south']))).execute(), ['south']);
-    expectRegions(await embedOf('d', await sign(viewer('u2', 'north'))).execute(), ['north']);
-    expectRefused(await embedOf('d', await sign(viewer('u3'))).execute());
+    expectRegions(await makeEmbedRoutes('d', await sign(makeViewer('u1', ['south']))).execute(), ['south']);
+    expectRegions(await makeEmbedRoutes('d', await sign(makeViewer('u2', 'north'))).execute(), ['north']);
+    expectRefused(await makeEmbedRoutes('d', await sign(makeViewer('u3'))).execute());
     for (const wrong of [
       {},
       'u1',
@@ -86,17 +86,17 @@ describe('a viewer attribute', () => {
       { id: '' },
       { id: 'x'.repeat(201) },
       { id: 'u', attributes: [] },
-      viewer('u', { eq: 'north' }),
-      viewer('u', [['north']]),
-      viewer('u', null),
-      viewer('u', 'x'.repeat(1001)),
+      makeViewer('u', { eq: 'north' }),
+      makeViewer('u', [['north']]),
+      makeViewer('u', null),
+      makeViewer('u', 'x'.repeat(1001)),
       { id: 'u', attributes: { 'No Slug': 'x' } },
-      viewer(
+      makeViewer(
         'u',
         Array.from({ length: 1_001 }, () => 1),
       ),
     ]) {
-      expect([wrong, await statusOf('d', await sign(wrong))]).toEqual([wrong, 401]);
+      expect([wrong, await readStatus('d', await sign(wrong))]).toEqual([wrong, 401]);
     }
   });
 
@@ -141,12 +141,12 @@ describe('a viewer attribute', () => {
     expectRefused(await linkOf((await aShare(company, dashboard._id)).token).execute());
     for (const of of [
       undefined,
-      viewer('u1'),
-      viewer('u1', []),
-      viewer('u1', ''),
+      makeViewer('u1'),
+      makeViewer('u1', []),
+      makeViewer('u1', ''),
       { id: 'u1', attributes: { regions: ['north'] } },
     ]) {
-      const embed = await embedded(of);
+      const embed = await executeEmbed(of);
       expectRefused(await embed.execute());
       expect((await embed.info()).status).toBe(200);
     }
@@ -154,13 +154,16 @@ describe('a viewer attribute', () => {
 
   it('decides the parameter of a visualization, embedded by itself and on a dashboard', async () => {
     const regionsIn = ({ rows }: { rows: string[][] }) => [...new Set(rows.map(([region]) => region))];
-    const alone = embedOf('v', await anEmbed(company, 'visualizations', bound._id, { viewer: viewer('u1', 'south') }));
+    const alone = makeEmbedRoutes(
+      'v',
+      await createEmbed(company, 'visualizations', bound._id, { viewer: makeViewer('u1', 'south') }),
+    );
     expect(regionsIn((await alone.execute()).body.result)).toEqual(['south']);
     expectRefused(await alone.execute({ regions: ['north'] }));
     const show = async (more: Record<string, unknown>) => {
       const made = await aDashboard(company.as, [bound, visualization], more);
-      const token = await anEmbed(company, 'dashboards', made._id, { viewer: viewer('u1', ['south']) });
-      return embedOf('d', token).execute();
+      const token = await createEmbed(company, 'dashboards', made._id, { viewer: makeViewer('u1', ['south']) });
+      return makeEmbedRoutes('d', token).execute();
     };
     const open = { slug: 'regions', label: 'Regions', kind: 'multi_select', default: ['north'] };
     for (const filters of [[], [open], [{ ...open, applies_to: [bound._id, visualization._id] }]]) {
@@ -178,13 +181,13 @@ describe('a viewer attribute', () => {
     ['its filter among the allowed', { allowed_params: ['regions'] }, 'allowed_params.0'],
     ['a viewer without an id', { viewer: { attributes: {} } }, 'viewer.id'],
     ['a viewer’s attributes that are a list', { viewer: { id: 'u', attributes: [] } }, 'viewer.attributes'],
-    ['an attribute that is an object', { viewer: viewer('u', { a: 1 }) }, 'viewer.attributes.region'],
-    ['an attribute that is null', { viewer: viewer('u', null) }, 'viewer.attributes.region'],
-    ['a list of lists', { viewer: viewer('u', [['a']]) }, 'viewer.attributes.region'],
+    ['an attribute that is an object', { viewer: makeViewer('u', { a: 1 }) }, 'viewer.attributes.region'],
+    ['an attribute that is null', { viewer: makeViewer('u', null) }, 'viewer.attributes.region'],
+    ['a list of lists', { viewer: makeViewer('u', [['a']]) }, 'viewer.attributes.region'],
     [
       'ten thousand values',
       {
-        viewer: viewer(
+        viewer: makeViewer(
           'u',
           Array.from({ length: 10_000 }, (_, n) => n),
         ),
@@ -194,7 +197,7 @@ describe('a viewer attribute', () => {
     [
       'more values than fit into a URL',
       {
-        viewer: viewer(
+        viewer: makeViewer(
           'u',
           Array.from({ length: 900 }, (_, n) => `value ${n}`),
         ),
@@ -223,7 +226,7 @@ describe('a viewer attribute', () => {
   it('is part of the cache key: no viewer gets the cached rows of another', async () => {
     for (let round = 0; round < 2; round++) {
       for (const region of ['north', 'south', 'east']) {
-        const embed = await embedded(viewer('the same', region));
+        const embed = await executeEmbed(makeViewer('the same', region));
         const answer = await embed.execute();
         expectRegions(answer, [region]);
         if (round > 0) expect(answer.body.results[0].cached).toBe(true);
@@ -239,7 +242,7 @@ describe('a viewer of embeds', () => {
     const shown = await aVisualization(own.as, 'SELECT region FROM sales');
     for (const id of ['anna', 'anna', 'bert']) {
       const { token } = await makeEmbed(own, 'visualizations', shown._id, { viewer: { id } });
-      expect((await embedOf('v', token).execute()).status).toBe(200);
+      expect((await makeEmbedRoutes('v', token).execute()).status).toBe(200);
     }
     const events = await expectTypes(own, 'type=embed.executed', Array(3).fill('embed.executed'));
     expect(events.map(({ actor }) => actor)).toEqual(
@@ -256,16 +259,16 @@ describe('a viewer of embeds', () => {
   });
 
   it('loses all tokens when they are revoked by viewer id, whoever signed them, and no other viewer does', async () => {
-    const made = (id: string) => anEmbed(company, 'dashboards', dashboard._id, { viewer: { id } });
+    const made = (id: string) => createEmbed(company, 'dashboards', dashboard._id, { viewer: { id } });
     const now = Math.floor(Date.now() / 1000);
     const signed = (id: string) => hostToken(key, { dashboard_id: dashboard._id, viewer: { id }, iat: now - 5 });
     const [ended, left] = [
       [await made('leaver'), await signed('leaver')],
-      [await made('stayer'), await signed('stayer'), await anEmbed(company, 'dashboards', dashboard._id)],
+      [await made('stayer'), await signed('stayer'), await createEmbed(company, 'dashboards', dashboard._id)],
     ];
     expect((await company.as.post(REVOCATION_PATH, { json: { viewer_id: 'leaver' } })).status).toBe(204);
-    for (const token of ended) expect(await statusOf('d', token)).toBe(401);
-    for (const token of left) expect(await statusOf('d', token)).toBe(200);
-    expect(await statusOf('d', await made('leaver'))).toBe(200);
+    for (const token of ended) expect(await readStatus('d', token)).toBe(401);
+    for (const token of left) expect(await readStatus('d', token)).toBe(200);
+    expect(await readStatus('d', await made('leaver'))).toBe(200);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { tableRoutes } from '../managed-tables/support.ts';
+import { makeTableRoutes } from '../managed-tables/support.ts';
 import { aShare, linkOf } from '../shares/support.ts';
 import { disturb, farAway, untilSomebodySleeps } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -76,7 +76,7 @@ describe('a shared dashboard', () => {
 
   it('never answers with data read before the request, however many requests wait', async () => {
     const own = await aProvisionedCompany();
-    const table = tableRoutes(own.as, await someSales(own));
+    const table = makeTableRoutes(own.as, await someSales(own));
     const slow = await aVisualization(own.as, 'SELECT (SELECT count(*) FROM sales)::int, pg_sleep(2)');
     const { _id } = await aDashboard(own.as, [slow], { cache_seconds: 0 });
     const { execute } = linkOf((await aShare(own, _id)).token);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ENDPOINTS_PATH } from '../data-api/support.ts';
-import { anEmbed, aSigningKey, REVOCATION_PATH, SIGNING_KEYS_PATH } from '../embeds/support.ts';
+import { createEmbed, createSigningKey, REVOCATION_PATH, SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare } from '../shares/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   sharer = (await aUser(company, { can: ALL_ACTIONS })).as;
 });
 
-const codeOf = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
+const readStatusAndCode = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
 const FORBIDDEN = [403, 'FORBIDDEN'];
 
 const SQL = 'SELECT region FROM sales WHERE region = {{held}} [[AND region = ANY({{regions}})]]';
@@ -37,15 +37,15 @@ const regions = { ...parameter('regions', 'multi_select'), default: null };
 const regionParameter = parameter('held', 'text', { viewer_attribute: 'region' });
 
 /** A dashboard with one visualization, whose viewers are held to an attribute of theirs. */
-async function anExposedDashboard(of = company) {
+async function createExposedDashboard(of = company) {
   const chart = await aVisualization(of.as, SQL, { parameters: [regions, regionParameter] });
   const dashboard = await aDashboard(of.as, [chart], { filters: [regions, regionParameter] });
   return { of, chart: chart._id as string, dashboard: dashboard._id as string };
 }
-type ExposedDashboard = Awaited<ReturnType<typeof anExposedDashboard>>;
+type ExposedDashboard = Awaited<ReturnType<typeof createExposedDashboard>>;
 
-const grant = (target_type: string, target_id: string) => ({ target_type, target_id, filter_policies: [] });
-const aSchedule = ({ of }: ExposedDashboard, target_type: string, target_id: string, as = of.as) =>
+const makeGrant = (target_type: string, target_id: string) => ({ target_type, target_id, filter_policies: [] });
+const createSchedule = ({ of }: ExposedDashboard, target_type: string, target_id: string, as = of.as) =>
   as.post(SCHEDULES_PATH, {
     json: {
       name: 'Daily',
@@ -61,14 +61,14 @@ const aSchedule = ({ of }: ExposedDashboard, target_type: string, target_id: str
 const DASHBOARD_EXPOSURES: Record<string, (it: ExposedDashboard) => Promise<unknown>> = {
   'a link': ({ of, dashboard }) => aShare(of, dashboard),
   'a context': ({ of, dashboard }) => aContext(of, [dashboardGrant(dashboard)]),
-  'an embed': ({ of, dashboard }) => anEmbed(of, 'dashboards', dashboard),
-  'a schedule': (it) => must(aSchedule(it, 'dashboard', it.dashboard)),
+  'an embed': ({ of, dashboard }) => createEmbed(of, 'dashboards', dashboard),
+  'a schedule': (it) => must(createSchedule(it, 'dashboard', it.dashboard)),
 };
 /** The same for a visualization by itself. */
 const VISUALIZATION_EXPOSURES: typeof DASHBOARD_EXPOSURES = {
-  'a context of its own': ({ of, chart }) => aContext(of, [grant('visualization', chart)]),
-  'an embed of its own': ({ of, chart }) => anEmbed(of, 'visualizations', chart),
-  'a schedule of its own': (it) => must(aSchedule(it, 'visualization', it.chart)),
+  'a context of its own': ({ of, chart }) => aContext(of, [makeGrant('visualization', chart)]),
+  'an embed of its own': ({ of, chart }) => createEmbed(of, 'visualizations', chart),
+  'a schedule of its own': (it) => must(createSchedule(it, 'visualization', it.chart)),
   'the Data API': ({ of, chart }) =>
     must(of.as.post(ENDPOINTS_PATH, { json: { name: 'Published', slug: `of-${chart}`, visualization_id: chart } })),
 };
@@ -87,7 +87,7 @@ const VISUALIZATION_CHANGES: Record<string, (it: ExposedDashboard) => object> = 
   'a parameter without its viewer attribute': () => ({ parameters: [regions, parameter('held', 'text')] }),
 };
 
-const change = (as: Caller, path: string, json: object, env?: Record<string, string>) =>
+const putChange = (as: Caller, path: string, json: object, env?: Record<string, string>) =>
   as.put(path, { json, ...(env && { env }) });
 
 describe.each([
@@ -107,74 +107,77 @@ describe.each([
   ],
 ] as const)('%s that is shared with others', (_what, ways, changes, pathOf, table) => {
   it.each(Object.keys(ways))('through %s is changed only by users who may share it', async (way) => {
-    const made = await anExposedDashboard();
+    const made = await createExposedDashboard();
     await ways[way]?.(made);
     for (const [name, changed] of Object.entries(changes)) {
-      expect([name, codeOf(await change(editor, pathOf(made), changed(made)))]).toEqual([name, FORBIDDEN]);
-      expect([name, (await change(sharer, pathOf(made), changed(made))).status]).toEqual([name, 200]);
+      expect([name, readStatusAndCode(await putChange(editor, pathOf(made), changed(made)))]).toEqual([
+        name,
+        FORBIDDEN,
+      ]);
+      expect([name, (await putChange(sharer, pathOf(made), changed(made))).status]).toEqual([name, 200]);
       // What they do not change they may send along.
       const { description: _, ...same } = (await must(company.as.get(pathOf(made)))) as Record<string, unknown>;
       const sent = Object.fromEntries(
         Object.entries(same).filter(([field]) => ['layout', 'filters', 'sql', 'parameters', 'chart'].includes(field)),
       );
-      expect((await change(editor, pathOf(made), { ...sent, description: `After ${name}` })).status).toBe(200);
+      expect((await putChange(editor, pathOf(made), { ...sent, description: `After ${name}` })).status).toBe(200);
     }
   });
 
   it.each(Object.keys(ways))('through %s during a change is not changed by who may not share it', async (way) => {
-    const made = await anExposedDashboard();
+    const made = await createExposedDashboard();
     const [, changed] = Object.entries(changes)[1] as [string, (it: ExposedDashboard) => object];
     const answer = await sendOvertaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
       async () => void (await ways[way]?.(made)),
-      (env) => change(editor, pathOf(made), changed(made), env),
+      (env) => putChange(editor, pathOf(made), changed(made), env),
     );
-    expect(codeOf(answer)).toEqual(FORBIDDEN);
+    expect(readStatusAndCode(answer)).toEqual(FORBIDDEN);
   });
 
   it('through a key to sign tokens is changed only by users who may share it', async () => {
     const of = await aCompany();
-    const made = await anExposedDashboard(of);
+    const made = await createExposedDashboard(of);
     const { as } = await aUser(of, { can: ALL_ACTIONS, denied: ['dashboards:share', 'visualizations:share'] });
     const all = Object.values(changes);
     const [first, second] = [all[0]?.(made) ?? {}, all[1]?.(made) ?? {}];
-    const key = await aSigningKey(of);
-    expect(codeOf(await change(as, pathOf(made), first))).toEqual(FORBIDDEN);
+    const key = await createSigningKey(of);
+    expect(readStatusAndCode(await putChange(as, pathOf(made), first))).toEqual(FORBIDDEN);
     await must(of.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`));
-    expect((await change(as, pathOf(made), first)).status).toBe(200);
+    expect((await putChange(as, pathOf(made), first)).status).toBe(200);
     const answer = await sendOvertaken(
       new RegExp(`^update "${table}" set "(id|company_id|name)"`),
-      () => aSigningKey(of),
-      (env) => change(as, pathOf(made), second, env),
+      () => createSigningKey(of),
+      (env) => putChange(as, pathOf(made), second, env),
     );
-    expect(codeOf(answer)).toEqual(FORBIDDEN);
+    expect(readStatusAndCode(answer)).toEqual(FORBIDDEN);
   });
 
   it('no longer can be changed by users who may edit but not share it', async () => {
-    const made = await anExposedDashboard();
+    const made = await createExposedDashboard();
     const share = await aShare(company, made.dashboard);
-    const context = await aContext(company, [dashboardGrant(made.dashboard), grant('visualization', made.chart)]);
-    const deleted = await aContext(company, [dashboardGrant(made.dashboard), grant('visualization', made.chart)]);
+    const context = await aContext(company, [dashboardGrant(made.dashboard), makeGrant('visualization', made.chart)]);
+    const deleted = await aContext(company, [dashboardGrant(made.dashboard), makeGrant('visualization', made.chart)]);
     const { _id: endpoint } = await must(
       company.as.post(ENDPOINTS_PATH, {
         json: { name: 'One', slug: `no-more-${table}`, visualization_id: made.chart },
       }),
     );
-    const schedule = await must(aSchedule(made, 'dashboard', made.dashboard));
-    await anEmbed(company, 'dashboards', made.dashboard);
-    await anEmbed(company, 'visualizations', made.chart);
+    const schedule = await must(createSchedule(made, 'dashboard', made.dashboard));
+    await createEmbed(company, 'dashboards', made.dashboard);
+    await createEmbed(company, 'visualizations', made.chart);
     await must(company.as.delete(`/api/v1/dashboard-shares/${share.id}`));
     await must(company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [] } }));
     await must(company.as.delete(`${CONTEXTS_PATH}/${deleted.id}`));
     await must(company.as.put(`${ENDPOINTS_PATH}/${endpoint}`, { json: { status: 'inactive' } }));
     await must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
     const [, changed] = Object.entries(changes)[0] as [string, (it: ExposedDashboard) => object];
-    expect(codeOf(await change(editor, pathOf(made), changed(made)))).toEqual(FORBIDDEN);
+    expect(readStatusAndCode(await putChange(editor, pathOf(made), changed(made)))).toEqual(FORBIDDEN);
     // A day after the tokens have expired.
     for (const each of ['dashboards', 'visualizations']) {
       await selectRow(`update ${each} set embedded_until = 1 where id in (?, ?)`, made.dashboard, made.chart);
     }
-    expect((await change(editor, pathOf(made), changed(made))).status).toBe(200);
+    expect((await putChange(editor, pathOf(made), changed(made))).status).toBe(200);
   });
 });
 
@@ -190,25 +193,25 @@ describe('a dashboard or visualization that a user is denied', () => {
   it.each(['dashboards:get', 'visualizations:get', 'visualizations:execute'])(
     'by a Deny of %s cannot be mailed by that user in any way',
     async (action) => {
-      const made = await anExposedDashboard();
+      const made = await createExposedDashboard();
       const { as } = await denied(made, action);
       const onDashboard = ['dashboard', made.dashboard] as const;
       const all = action === 'dashboards:get' ? [onDashboard] : [onDashboard, ['visualization', made.chart] as const];
       for (const [type, id] of all) {
-        const path = `${SCHEDULES_PATH}/${(await must(aSchedule(made, type, id)))._id}`;
-        expect(codeOf(await aSchedule(made, type, id, as))).toEqual(FORBIDDEN);
-        expect(codeOf(await as.put(path, { json: { cron: '0 9 * * *' } }))).toEqual(FORBIDDEN);
-        expect(codeOf(await as.post(`${path}/run`))).toEqual(FORBIDDEN);
+        const path = `${SCHEDULES_PATH}/${(await must(createSchedule(made, type, id)))._id}`;
+        expect(readStatusAndCode(await createSchedule(made, type, id, as))).toEqual(FORBIDDEN);
+        expect(readStatusAndCode(await as.put(path, { json: { cron: '0 9 * * *' } }))).toEqual(FORBIDDEN);
+        expect(readStatusAndCode(await as.post(`${path}/run`))).toEqual(FORBIDDEN);
       }
     },
   );
 
   it('can still be taken back from others by that user', async () => {
-    const made = await anExposedDashboard();
+    const made = await createExposedDashboard();
     const share = await aShare(company, made.dashboard);
     const context = await aContext(company, [dashboardGrant(made.dashboard)]);
     const member = await aMember(company.as, context.id, { member_type: 'external_email', email: 'me@elsewhere.test' });
-    const schedule = `${SCHEDULES_PATH}/${(await must(aSchedule(made, 'dashboard', made.dashboard)))._id}`;
+    const schedule = `${SCHEDULES_PATH}/${(await must(createSchedule(made, 'dashboard', made.dashboard)))._id}`;
     const { as } = await denied(made, 'dashboards:get');
     for (const answer of [
       await as.delete(`/api/v1/dashboard-shares/${share.id}`),
@@ -223,7 +226,7 @@ describe('a dashboard or visualization that a user is denied', () => {
   });
 
   it('has no name in the portal for that user, on a dashboard that shows it', async () => {
-    const made = await anExposedDashboard();
+    const made = await createExposedDashboard();
     const context = await aContext(company, [dashboardGrant(made.dashboard)]);
     const { id, as } = await denied(made, 'visualizations:get');
     await aMember(company.as, context.id, {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed, aSigningKey, SIGNING_KEYS_PATH } from '../embeds/support.ts';
+import { createEmbed, createSigningKey, SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
@@ -29,16 +29,16 @@ beforeAll(async () => {
 const ALL_ACTIONS = ['dashboards:*', 'visualizations:*'];
 
 /** Somebody who may do everything with dashboards and visualizations, but is denied this with one of them. */
-const deniedSecret = (...denied: string[]) =>
+const createDeniedUser = (...denied: string[]) =>
   aUser(company, {
     can: ALL_ACTIONS,
     denied,
     deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`],
   });
-const place = (...visualizations: { _id: string }[]) =>
+const createDashboardOf = (...visualizations: { _id: string }[]) =>
   visualizations.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
 /** What each result shows: rows, or the code of its error. */
-const resultsOf = ({ body }: ApiResponse) =>
+const readResults = ({ body }: ApiResponse) =>
   body.results.map(
     (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
   );
@@ -47,14 +47,14 @@ const expectForbidden = ({ status, body }: ApiResponse) =>
 
 describe('a Deny on a visualization', () => {
   it('applies when a dashboard with it is executed, and fails no other widget', async () => {
-    const { as } = await deniedSecret('visualizations:execute');
+    const { as } = await createDeniedUser('visualizations:execute');
     expectForbidden(await as.post(`${VISUALIZATIONS_PATH}/${secret._id}/execute`, { json: {} }));
     const answer = await as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} });
-    expect([answer.status, resultsOf(answer)]).toEqual([200, ['FORBIDDEN', [[6]]]]);
+    expect([answer.status, readResults(answer)]).toEqual([200, ['FORBIDDEN', [[6]]]]);
     expect(JSON.stringify(answer.body)).not.toContain('north');
     // Somebody without a Deny needs no Allow for what stands on a dashboard.
     const { as: reader } = await aUser(company, { can: ['dashboards:get'] });
-    expect(resultsOf(await reader.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} }))).toEqual([
+    expect(readResults(await reader.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} }))).toEqual([
       expect.arrayContaining([['north']]),
       [[6]],
     ]);
@@ -62,15 +62,15 @@ describe('a Deny on a visualization', () => {
 
   it('applies in the portal, even if the result was cached for somebody else', async () => {
     const context = await aContext(company, [dashboardGrant(dashboard._id)]);
-    const denied = await deniedSecret('visualizations:*');
+    const denied = await createDeniedUser('visualizations:*');
     const free = await aUser(company);
     for (const { id } of [denied, free])
       await aMember(company.as, context.id, { member_type: 'internal_user', member_id: id });
     const portalOf = ({ as }: typeof free) => inPortal(as, context.id, dashboard._id);
     const all = [expect.arrayContaining([['north']]), [[6]]];
     for (let round = 0; round < 2; round++) {
-      expect(resultsOf(await portalOf(free).execute())).toEqual(all);
-      expect(resultsOf(await portalOf(denied).execute())).toEqual(['FORBIDDEN', [[6]]]);
+      expect(readResults(await portalOf(free).execute())).toEqual(all);
+      expect(readResults(await portalOf(denied).execute())).toEqual(['FORBIDDEN', [[6]]]);
     }
     expect((await portalOf(denied).execute()).body.results[1].cached).toBe(true);
   });
@@ -106,7 +106,7 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
         caller.post(`${DASHBOARDS_PATH}/${placed._id}/execute`, { json: { parameters } });
       expect(await answersTo(executeAs(as))).toEqual(unknown);
       expect((await answersTo(executeAs(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
-      expect(resultsOf(await executeAs(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
+      expect(readResults(await executeAs(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
     });
 
     it('are unknown where the dashboard is executed in the portal', async () => {
@@ -194,10 +194,12 @@ describe('a dashboard that is composed', () => {
   const dynamic = (sql: string) => [{ ...parameter('region', 'select'), options: { sql } }];
 
   it('may have a visualization moved by a user who may not execute it', async () => {
-    const { as } = await deniedSecret('visualizations:execute');
-    const moved = await as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: place(open, secret) } });
+    const { as } = await createDeniedUser('visualizations:execute');
+    const moved = await as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, {
+      json: { layout: createDashboardOf(open, secret) },
+    });
     expect(moved.status).toBe(200);
-    await company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: place(secret, open) } });
+    await company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: createDashboardOf(secret, open) } });
   });
 
   it('gets SQL for filter options only from users who may write SQL', async () => {
@@ -219,11 +221,11 @@ describe('a dashboard that is shared with others', () => {
   /** Who may change dashboards and execute what stands on them, but share none of it. */
   const anEditor = async () => (await aUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
   const add = (as: Company['as'], id: string) =>
-    as.put(`${DASHBOARDS_PATH}/${id}`, { json: { layout: place(open, secret) } });
+    as.put(`${DASHBOARDS_PATH}/${id}`, { json: { layout: createDashboardOf(open, secret) } });
   const ways: [string, (id: string) => Promise<unknown>][] = [
     ['a link', (id) => aShare(company, id)],
     ['a context', (id) => aContext(company, [dashboardGrant(id)])],
-    ['an embed', (id) => anEmbed(company, 'dashboards', id)],
+    ['an embed', (id) => createEmbed(company, 'dashboards', id)],
   ];
 
   it.each(ways)('through %s gets no visualization from a user who may not share that', async (_what, show) => {
@@ -231,9 +233,9 @@ describe('a dashboard that is shared with others', () => {
     await show(_id);
     const as = await anEditor();
     expectForbidden(await add(as, _id));
-    expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open), name: 'Moved' } })).status).toBe(
-      200,
-    );
+    expect(
+      (await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: createDashboardOf(open), name: 'Moved' } })).status,
+    ).toBe(200);
     expect((await add(company.as, _id)).status).toBe(200);
   });
 
@@ -242,7 +244,7 @@ describe('a dashboard that is shared with others', () => {
     const as = await anEditor();
     const rival = createRivalEnv(/^update "dashboards"/i, () => show(_id));
     expectForbidden(
-      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }),
+      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: createDashboardOf(open, secret) }, env: rival.env }),
     );
     expect(rival.hasRun()).toBe(true);
   });
@@ -268,7 +270,7 @@ describe('a dashboard that is shared with others', () => {
     ],
   ] as const)('is checked as it is at the moment of its sharing through %s', async (_what, pattern, share) => {
     const { _id } = await aDashboard(company.as, [open]);
-    const { as } = await deniedSecret('visualizations:share');
+    const { as } = await createDeniedUser('visualizations:share');
     const rival = createRivalEnv(pattern, () => add(company.as, _id));
     expectForbidden(await share(as, _id, rival.env));
     expect(rival.hasRun()).toBe(true);
@@ -277,7 +279,7 @@ describe('a dashboard that is shared with others', () => {
   it('gets no new member of a context from a user who may not share what was added at that moment', async () => {
     const { _id } = await aDashboard(company.as, [open]);
     const context = await aContext(company, [dashboardGrant(_id)]);
-    const { as } = await deniedSecret('visualizations:share');
+    const { as } = await createDeniedUser('visualizations:share');
     const rival = createRivalEnv(/insert into "share_members"/i, () => add(company.as, _id));
     const json = { member_type: 'external_email', email: 'me@x.test' };
     const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: rival.env });
@@ -291,10 +293,10 @@ describe('a dashboard that is shared with others', () => {
     const as = await anEditor();
     let key = { id: '' };
     const rival = createRivalEnv(/^update "dashboards"/i, async () => {
-      key = await aSigningKey(company);
+      key = await createSigningKey(company);
     });
     expectForbidden(
-      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }),
+      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: createDashboardOf(open, secret) }, env: rival.env }),
     );
     expectForbidden(await add(as, _id));
     expect((await company.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`)).status).toBe(204);

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { anEmbed, aSigningKey, hostToken } from '../embeds/support.ts';
+import { createEmbed, createSigningKey, hostToken } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, policy, someSales } from '../shares/support.ts';
 import { type ApiResponse, call } from '../support/api.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 type Execute = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
 
-const executing =
+const makeExecute =
   (
     path: string,
     own: Record<string, unknown> = {},
@@ -34,21 +34,21 @@ const executing =
     as.post(`${path}?${new URLSearchParams(query)}`, { json: { ...own, ...json } });
 
 /** A share of the dashboard, its execution by a stranger. */
-async function aLink(more: Record<string, unknown> = {}, id = dashboard._id, allow: unknown = true) {
+async function createLink(more: Record<string, unknown> = {}, id = dashboard._id, allow: unknown = true) {
   const share = await aShare(company, id, { ...more, embed_options: { allow_downloads: allow } });
-  return { share, execute: executing(`/api/v1/public/shares/${share.token}/execute`) };
+  return { share, execute: makeExecute(`/api/v1/public/shares/${share.token}/execute`) };
 }
 
-async function anEmbedded(kind: 'd' | 'v', more: Record<string, unknown> = {}): Promise<Execute> {
+async function createEmbedded(kind: 'd' | 'v', more: Record<string, unknown> = {}): Promise<Execute> {
   const terms = { allow_downloads: true, ...more };
   const token = await (kind === 'd'
-    ? anEmbed(company, 'dashboards', dashboard._id, terms)
-    : anEmbed(company, 'visualizations', rows._id, terms));
-  return executing(`/api/embed/${kind}/${token}/execute`);
+    ? createEmbed(company, 'dashboards', dashboard._id, terms)
+    : createEmbed(company, 'visualizations', rows._id, terms));
+  return makeExecute(`/api/embed/${kind}/${token}/execute`);
 }
 
 /** Somebody in the portal, and the shares of that context, each with what it says about downloads. */
-async function inPortal(shares: (boolean | undefined)[], policies: unknown[] = []) {
+async function executeInPortal(shares: (boolean | undefined)[], policies: unknown[] = []) {
   const email = `${crypto.randomUUID()}@viewer.test`;
   const context = await aContext(company, [dashboardGrant(dashboard._id, policies)], [email]);
   for (const allow of shares)
@@ -61,36 +61,36 @@ async function inPortal(shares: (boolean | undefined)[], policies: unknown[] = [
   const shown = await must(as.get(`${path}?context_id=${context.id}`));
   return {
     allowed: shown.allow_downloads,
-    execute: executing(`${path}/execute`, { context_id: context.id }, as),
+    execute: makeExecute(`${path}/execute`, { context_id: context.id }, as),
     context,
   };
 }
 
-const csv = () => ({ format: 'csv', visualization_id: rows._id });
-const refusalOf = ({ status, body }: ApiResponse) => [status, body.error_code];
+const makeCsvQuery = () => ({ format: 'csv', visualization_id: rows._id });
+const readRefusal = ({ status, body }: ApiResponse) => [status, body.error_code];
 
 describe('a download of a shared dashboard', () => {
   it('has the rows that the viewer may see and has filtered, by link, portal and embed', async () => {
-    const link = await aLink(NORTH);
-    const portal = await inPortal([true], [policy('regions', 'locked', ['north'])]);
+    const link = await createLink(NORTH);
+    const portal = await executeInPortal([true], [policy('regions', 'locked', ['north'])]);
     const surfaces: Execute[] = [
       link.execute,
       portal.execute,
-      await anEmbedded('d', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
-      await anEmbedded('v', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
+      await createEmbedded('d', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
+      await createEmbedded('v', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
     ];
     for (const execute of surfaces) {
-      const { status, headers, body } = await execute(csv());
+      const { status, headers, body } = await execute(makeCsvQuery());
       expect([status, body]).toEqual([200, NORTH_ROWS]);
       expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
       expect(headers.get('content-disposition')).toBe(`attachment; filename="Rows.csv"; filename*=UTF-8''Rows.csv`);
-      const chosen = await execute(csv(), { parameters: { days: { from: '2024-01-02' } } });
+      const chosen = await execute(makeCsvQuery(), { parameters: { days: { from: '2024-01-02' } } });
       expect(chosen.body).toBe('region,amount\r\nnorth,20\r\n');
-      expect(refusalOf(await execute(csv(), { parameters: { regions: ['south'] } }))).toEqual([
+      expect(readRefusal(await execute(makeCsvQuery(), { parameters: { regions: ['south'] } }))).toEqual([
         403,
         'SHARE_FILTER_POLICY_VIOLATION',
       ]);
-      const book = read((await execute({ ...csv(), format: 'xlsx' })).body);
+      const book = read((await execute({ ...makeCsvQuery(), format: 'xlsx' })).body);
       const sheet = book.Sheets[book.SheetNames[0] as string] as WorkSheet;
       expect(utils.sheet_to_json(sheet, { header: 1 })).toEqual([
         ['region', 'amount'],
@@ -100,7 +100,7 @@ describe('a download of a shared dashboard', () => {
     }
     const bySlug = `/api/v1/share-portal/${company.slug}/dashboards/${dashboard.slug}/execute`;
     const internal = await aContext(company, [dashboardGrant(dashboard._id)]);
-    expect(refusalOf(await executing(bySlug, { context_id: internal.id }, company.as)(csv()))).toEqual([
+    expect(readRefusal(await makeExecute(bySlug, { context_id: internal.id }, company.as)(makeCsvQuery()))).toEqual([
       400,
       'INVALID_CONTEXT_ID',
     ]);
@@ -109,16 +109,16 @@ describe('a download of a shared dashboard', () => {
   it('is refused unless the share or embed allows downloads', async () => {
     const disabled = [403, 'DOWNLOADS_DISABLED'];
     const options = await aShare(company, dashboard._id);
-    const unsaid = executing(`/api/v1/public/shares/${options.token}/execute`);
+    const unsaid = makeExecute(`/api/v1/public/shares/${options.token}/execute`);
     const surfaces: Execute[] = [
-      (await aLink({}, dashboard._id, false)).execute,
+      (await createLink({}, dashboard._id, false)).execute,
       unsaid,
-      await anEmbedded('d', { allow_downloads: false }),
-      await anEmbedded('v', { allow_downloads: undefined }),
+      await createEmbedded('d', { allow_downloads: false }),
+      await createEmbedded('v', { allow_downloads: undefined }),
     ];
     for (const execute of surfaces) {
-      expect(refusalOf(await execute(csv()))).toEqual(disabled);
-      expect(refusalOf(await execute({ format: 'xlsx' }))).toEqual(disabled);
+      expect(readRefusal(await execute(makeCsvQuery()))).toEqual(disabled);
+      expect(readRefusal(await execute({ format: 'xlsx' }))).toEqual(disabled);
       expect((await execute({})).status).toBe(200);
     }
   });
@@ -131,8 +131,8 @@ describe('a download of a shared dashboard', () => {
       [[true, true], true],
       [[true, false], false],
     ] as const) {
-      const portal = await inPortal([...shares]);
-      expect([shares, portal.allowed, (await portal.execute(csv())).status]).toEqual([
+      const portal = await executeInPortal([...shares]);
+      expect([shares, portal.allowed, (await portal.execute(makeCsvQuery())).status]).toEqual([
         shares,
         allowed,
         allowed ? 200 : 403,
@@ -141,30 +141,30 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('is refused and allowed again on the next request after the share changes', async () => {
-    const { share, execute } = await aLink();
-    expect((await execute(csv())).status).toBe(200);
+    const { share, execute } = await createLink();
+    expect((await execute(makeCsvQuery())).status).toBe(200);
     const options = (json: unknown) => must(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
     const changed = await options({ embed_options: { allow_downloads: false } });
     expect(changed.embed_options.allow_downloads).toBe(false);
-    expect((await execute(csv())).status).toBe(403);
+    expect((await execute(makeCsvQuery())).status).toBe(403);
     await options({ embed_options: { allow_downloads: true } });
-    expect((await execute(csv())).status).toBe(200);
+    expect((await execute(makeCsvQuery())).status).toBe(200);
   });
 
   it('is refused for a share that was stored before downloads existed', async () => {
-    const { share, execute } = await aLink();
+    const { share, execute } = await createLink();
     const options = '{"allowed_origins":[],"hide_header":false,"hide_controls":false}';
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?')
       .bind(options, share.id)
       .run();
-    expect(refusalOf(await execute(csv()))).toEqual([403, 'DOWNLOADS_DISABLED']);
+    expect(readRefusal(await execute(makeCsvQuery()))).toEqual([403, 'DOWNLOADS_DISABLED']);
     const shown = await must(company.as.get(`/api/v1/dashboard-shares/${share.id}`));
     expect(shown.embed_options.allow_downloads).toBe(false);
   });
 
   it('needs a format, and the id of a visualization that is on the dashboard', async () => {
     const other = await aVisualization(company.as, 'SELECT 1 AS one');
-    const { execute } = await aLink();
+    const { execute } = await createLink();
     const field = 'visualization_id';
     const problem = async (query: Record<string, string>, of = execute) => {
       const { status, body } = await of(query);
@@ -183,9 +183,9 @@ describe('a download of a shared dashboard', () => {
       422,
       { field, reason: 'conflict', message: 'is only accepted with format' },
     ]);
-    expect((await problem({ ...csv(), format: 'ndjson' }))[0]).toBe(422);
-    expect((await problem({ ...csv(), safe: 'false' }))[0]).toBe(422);
-    const alone = await anEmbedded('v');
+    expect((await problem({ ...makeCsvQuery(), format: 'ndjson' }))[0]).toBe(422);
+    expect((await problem({ ...makeCsvQuery(), safe: 'false' }))[0]).toBe(422);
+    const alone = await createEmbedded('v');
     expect((await alone({ format: 'csv' })).status).toBe(200);
     expect(await problem({ format: 'csv', visualization_id: other._id }, alone)).toEqual([
       422,
@@ -206,7 +206,7 @@ describe('a download of a shared dashboard', () => {
     const made = await aDashboard(company.as, [rows, failing, asking, blind], {
       filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select', applies_to: [rows._id] }],
     });
-    const { execute } = await aLink(NORTH, made._id);
+    const { execute } = await createLink(NORTH, made._id);
     const { results } = (await execute({})).body;
     for (const [at, { _id }] of [failing, asking, blind].entries()) {
       const { status, body } = await execute({ format: 'csv', visualization_id: _id });
@@ -214,7 +214,7 @@ describe('a download of a shared dashboard', () => {
       expect([status, body.details]).toEqual([at === 2 ? 403 : 422, at === 1 ? [] : undefined]);
       expect(JSON.stringify(body)).not.toMatch(/syntax|sales|must/);
     }
-    expect((await execute(csv())).body).toBe(NORTH_ROWS);
+    expect((await execute(makeCsvQuery())).body).toBe(NORTH_ROWS);
   });
 
   it('escapes spreadsheet formulas', async () => {
@@ -222,7 +222,7 @@ describe('a download of a shared dashboard', () => {
       name: '=Formulas',
     });
     const made = await aDashboard(company.as, [chart]);
-    const { execute } = await aLink({}, made._id);
+    const { execute } = await createLink({}, made._id);
     const { body, headers } = await execute({ format: 'csv', visualization_id: chart._id });
     expect(body).toBe("'@a,n,tab\r\n'=1+1,-1,'\t=2\r\n");
     expect(headers.get('content-disposition')).toContain('filename="=Formulas.csv"');
@@ -235,7 +235,7 @@ describe('a download of a shared dashboard', () => {
       await aDashboard(company.as, [chart], { cache_seconds: 0 }),
     ];
     const shownAndTaken = async (id: string) => {
-      const { execute } = await aLink({}, id);
+      const { execute } = await createLink({}, id);
       const shown = (await execute({})).body.results[0].rows[0][0];
       const { body } = await execute({ format: 'csv', visualization_id: chart._id });
       return [String(shown), body.split('\r\n')[1]];
@@ -245,14 +245,14 @@ describe('a download of a shared dashboard', () => {
     const [before, after] = await shownAndTaken(fresh._id);
     expect(after).not.toBe(before);
     await must(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));
-    const { execute } = await aLink({}, kept._id);
+    const { execute } = await createLink({}, kept._id);
     expect((await execute({ format: 'csv', visualization_id: chart._id })).body).toBe('n\r\n7\r\n');
   });
 
   it('has the header X-Truncated if its rows were cut', async () => {
     const chart = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
     const made = await aDashboard(company.as, [chart]);
-    const { execute } = await aLink({}, made._id);
+    const { execute } = await createLink({}, made._id);
     for (const _time of ['new', 'kept']) {
       const { headers, body } = await execute({ format: 'csv', visualization_id: chart._id });
       expect([headers.get('x-truncated'), body.trim().split('\r\n').length]).toEqual(['true', 10_001]);
@@ -261,14 +261,14 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('is logged as a download event, not as a view, and a refused one as denied', async () => {
-    const { share, execute } = await aLink();
+    const { share, execute } = await createLink();
     await execute({ format: 'xlsx', visualization_id: rows._id });
-    const refused = await aLink({}, dashboard._id, false);
-    await refused.execute(csv());
-    const embedded = await anEmbedded('v');
+    const refused = await createLink({}, dashboard._id, false);
+    await refused.execute(makeCsvQuery());
+    const embedded = await createEmbedded('v');
     await embedded({ format: 'csv' });
-    const portal = await inPortal([true]);
-    await portal.execute(csv());
+    const portal = await executeInPortal([true]);
+    await portal.execute(makeCsvQuery());
     const found = (query: string) =>
       vi.waitFor(
         async () => {
@@ -298,7 +298,7 @@ describe('a download of a shared dashboard', () => {
 
 describe('the option to allow downloads', () => {
   it('is also read from a token that a host signs', async () => {
-    const key = await aSigningKey(company);
+    const key = await createSigningKey(company);
     for (const [claims, status] of [
       [{ allow_downloads: true, fixed_params: { regions: ['north'] } }, 200],
       [{ allow_downloads: false }, 403],
@@ -306,7 +306,7 @@ describe('the option to allow downloads', () => {
       [{ allow_downloads: 'yes' }, 401],
     ] as const) {
       const token = await hostToken(key, { dashboard_id: dashboard._id, ...claims });
-      const answer = await executing(`/api/embed/d/${token}/execute`)(csv());
+      const answer = await makeExecute(`/api/embed/d/${token}/execute`)(makeCsvQuery());
       expect([claims, answer.status]).toEqual([claims, status]);
       if (status === 200) expect(answer.body).toBe(NORTH_ROWS);
     }
@@ -314,10 +314,10 @@ describe('the option to allow downloads', () => {
 
   it('is answered to the page of an embed and of a link', async () => {
     for (const allow of [true, false]) {
-      const token = await anEmbed(company, 'dashboards', dashboard._id, { allow_downloads: allow });
+      const token = await createEmbed(company, 'dashboards', dashboard._id, { allow_downloads: allow });
       const info = await must(call('GET', `/api/embed/d/${token}/info`));
       expect(info.embed_options.allow_downloads).toBe(allow);
-      const { share } = await aLink({}, dashboard._id, allow);
+      const { share } = await createLink({}, dashboard._id, allow);
       const resolved = await must(call('GET', `/api/v1/public/shares/${share.token}/resolve`));
       expect([resolved.embed_options.allow_downloads, share.embed_options.allow_downloads]).toEqual([allow, allow]);
     }

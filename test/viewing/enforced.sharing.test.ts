@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed, embedOf } from '../embeds/support.ts';
+import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
 import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
@@ -33,7 +33,7 @@ const VIOLATION = 'SHARE_FILTER_POLICY_VIOLATION';
 const DISABLED = 'FILTER_DISABLED_BY_POLICY';
 const NORTH = [['north'], ['north']];
 /** What each result shows: rows, or the code of its error. */
-const resultsOf = ({ status, body }: ApiResponse) =>
+const readResults = ({ status, body }: ApiResponse) =>
   status === 200
     ? body.results.map(
         (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
@@ -41,32 +41,32 @@ const resultsOf = ({ status, body }: ApiResponse) =>
     : [status, body.error_code];
 
 /** Everybody who is held to the north of a dashboard: by a link, in the portal and by an embed. */
-async function viewersOf(dashboardId: string, ...others: string[]) {
+async function createViewers(dashboardId: string, ...others: string[]) {
   const email = `held-${++createdCount}@partner.test`;
   const locked = [policy('regions', 'locked', ['north'])];
   const context = await aContext(company, [dashboardGrant(dashboardId, locked)], [email]);
   const { as } = await anOutsider(company, email);
-  const token = await anEmbed(company, 'dashboards', dashboardId, {
+  const token = await createEmbed(company, 'dashboards', dashboardId, {
     fixed_params: { regions: ['north'] },
     allowed_params: others,
   });
   return {
     link: linkOf((await aShare(company, dashboardId, { share_filter_policies: locked })).token),
     portal: inPortal(as, context.id, dashboardId),
-    embed: embedOf('d', token),
+    embed: makeEmbedRoutes('d', token),
   };
 }
 
 describe('a visualization that a locked filter does not restrict', () => {
   it('is refused to viewers when it is removed from the filter, and still shown within the company', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
-    const viewers = await viewersOf(_id);
-    for (const viewer of Object.values(viewers)) expect(resultsOf(await viewer.execute())).toEqual([NORTH, [[6]]]);
+    const viewers = await createViewers(_id);
+    for (const viewer of Object.values(viewers)) expect(readResults(await viewer.execute())).toEqual([NORTH, [[6]]]);
 
     const narrowed = [regions({ applies_to: [total._id] })];
     expect((await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
     for (const viewer of Object.values(viewers)) {
-      for (let round = 0; round < 2; round++) expect(resultsOf(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+      for (let round = 0; round < 2; round++) expect(readResults(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
     }
     const { body } = await viewers.link.resolve();
     expect(body.dashboard.charts[0].chart).toMatchObject({ x: null, y: [], series: null });
@@ -76,10 +76,10 @@ describe('a visualization that a locked filter does not restrict', () => {
 
   it('is refused through a link or the portal when the filter is removed, and still restricted in an embed', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
-    const { link, portal, embed } = await viewersOf(_id);
+    const { link, portal, embed } = await createViewers(_id);
     await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: [] } });
-    for (const viewer of [link, portal]) expect(resultsOf(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
-    expect(resultsOf(await embed.execute())).toEqual([NORTH, [[6]]]);
+    for (const viewer of [link, portal]) expect(readResults(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+    expect(readResults(await embed.execute())).toEqual([NORTH, [[6]]]);
   });
 
   it('is refused when its SQL drops the locked filter in an optional clause', async () => {
@@ -88,9 +88,9 @@ describe('a visualization that a locked filter does not restrict', () => {
       parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
     });
     const { _id } = await aDashboard(company.as, [both, total], { filters: [regions(), parameter('least', 'number')] });
-    for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
-      expect(resultsOf(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
-      expect(resultsOf(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
+    for (const viewer of Object.values(await createViewers(_id, 'least'))) {
+      expect(readResults(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+      expect(readResults(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
     }
   });
 
@@ -101,9 +101,9 @@ describe('a visualization that a locked filter does not restrict', () => {
     });
     const filters = [regions(), parameter('least', 'number')];
     const { _id } = await aDashboard(company.as, [either, total], { filters });
-    for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
-      expect(resultsOf(await viewer.execute({ least: 0 }))).toEqual([VIOLATION, [[6]]]);
-      expect(resultsOf(await viewer.execute())).toEqual([NORTH, [[6]]]);
+    for (const viewer of Object.values(await createViewers(_id, 'least'))) {
+      expect(readResults(await viewer.execute({ least: 0 }))).toEqual([VIOLATION, [[6]]]);
+      expect(readResults(await viewer.execute())).toEqual([NORTH, [[6]]]);
     }
   });
 
@@ -112,7 +112,7 @@ describe('a visualization that a locked filter does not restrict', () => {
       parameters: [parameter('regions', 'multi_select')],
     });
     const { _id } = await aDashboard(company.as, [gone], { filters: [regions()] });
-    const viewers = await viewersOf(_id);
+    const viewers = await createViewers(_id);
     await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: [] } });
     await company.as.put(`${VISUALIZATIONS_PATH}/${gone._id}`, {
       json: { sql: 'SELECT region FROM sales', parameters: [] },
@@ -135,7 +135,7 @@ describe('the filter options that SQL computes', () => {
     const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
     const free = linkOf((await aShare(company, _id)).token);
     expect(daysOf(await free.options('day'))).toHaveLength(6);
-    for (const viewer of Object.values(await viewersOf(_id, 'day'))) {
+    for (const viewer of Object.values(await createViewers(_id, 'day'))) {
       expect(daysOf(await viewer.options('day'))).toEqual(['2024-01-01', '2024-01-02']);
       expect(daysOf(await viewer.options('day', '-02'))).toEqual(['2024-01-02']);
       expect(daysOf(await viewer.options('day', '-06'))).toEqual([]);
@@ -196,7 +196,7 @@ describe('the filter options that SQL computes', () => {
     ]) {
       const filters = [regions(), parameter('least', 'number'), days(sql)];
       const { _id } = await aDashboard(company.as, [rows], { filters });
-      for (const viewer of Object.values(await viewersOf(_id, 'day'))) {
+      for (const viewer of Object.values(await createViewers(_id, 'day'))) {
         expect(daysOf(await viewer.options('day'))).toEqual([403, DISABLED]);
       }
     }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { anEmbed, aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
+import { createEmbed, createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
 import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
 import { type ApiResponse, call } from '../support/api.ts';
@@ -23,7 +23,7 @@ interface Viewer {
 }
 
 /** The rows of a CSV without quotes. */
-const linesOf = (csv: string): string[][] =>
+const splitLines = (csv: string): string[][] =>
   csv
     .trim()
     .split('\r\n')
@@ -50,18 +50,27 @@ beforeAll(async () => {
         execute: link.execute,
       });
     }
-    const open = await anEmbed(company, 'dashboards', id, { fixed_params: { regions: values }, allow_downloads: true });
+    const open = await createEmbed(company, 'dashboards', id, {
+      fixed_params: { regions: values },
+      allow_downloads: true,
+    });
     const file = async (parameters: Record<string, unknown>) => {
       const query = `format=csv&visualization_id=${rows._id}`;
       const answer = await call('POST', `/api/embed/d/${open}/execute?${query}`, { json: { parameters } });
-      return { ...answer, body: answer.status === 200 ? { results: [{ rows: linesOf(answer.body) }] } : answer.body };
+      return {
+        ...answer,
+        body: answer.status === 200 ? { results: [{ rows: splitLines(answer.body) }] } : answer.body,
+      };
     };
     viewers.push({ name: `download ${values}`, allowed: values, chooses: false, execute: file });
-    const fixed = embedOf('d', await anEmbed(company, 'dashboards', id, { fixed_params: { regions: values } }));
+    const fixed = makeEmbedRoutes(
+      'd',
+      await createEmbed(company, 'dashboards', id, { fixed_params: { regions: values } }),
+    );
     viewers.push({ name: `embed ${values}`, allowed: values, chooses: false, execute: fixed.execute });
-    const token = await anEmbed(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
+    const token = await createEmbed(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
     const alone = async (parameters: Record<string, unknown>) => {
-      const answer = await embedOf('v', token).execute(parameters);
+      const answer = await makeEmbedRoutes('v', token).execute(parameters);
       return { ...answer, body: answer.status === 200 ? { results: [answer.body.result] } : answer.body };
     };
     viewers.push({ name: `visualization ${values}`, allowed: values, chooses: false, execute: alone });
@@ -80,7 +89,7 @@ beforeAll(async () => {
     });
   }
   // Of one dashboard, whose filter is what an attribute of the viewer says.
-  const key = await aSigningKey(company);
+  const key = await createSigningKey(company);
   const regions = await aVisualization(company.as, 'SELECT region, amount FROM sales WHERE region = ANY({{regions}})', {
     parameters: [{ ...parameter('regions', 'multi_select'), viewer_attribute: 'region' }],
   });
@@ -88,8 +97,8 @@ beforeAll(async () => {
   for (const values of subsets) {
     const attributes = { region: values };
     const viewer = { id: values.join('-'), attributes };
-    const embed = embedOf('d', await anEmbed(company, 'dashboards', decided._id, { viewer }));
-    const signed = embedOf('d', await hostToken(key, { dashboard_id: decided._id, viewer }));
+    const embed = makeEmbedRoutes('d', await createEmbed(company, 'dashboards', decided._id, { viewer }));
+    const signed = makeEmbedRoutes('d', await hostToken(key, { dashboard_id: decided._id, viewer }));
     const context = await aContext(company, [dashboardGrant(decided._id)]);
     const email = `${values.join('-')}@decided.test`;
     await aMember(company.as, context.id, { member_type: 'external_email', email, attributes });

@@ -11,7 +11,7 @@ afterEach(resetClock);
  * A control database whose replicas lag as far as D1 allows: of a state that a session asks for, they answer what was read of
  * it first, whatever has been written since. `primary` counts the sessions that the primary answered.
  */
-function laggingD1() {
+function createLaggingD1() {
   const answers = new Map<string, unknown>();
   const counts = { primary: 0, replica: 0 };
   let states = 0;
@@ -56,7 +56,7 @@ function laggingD1() {
   return { env: { CONTROL_DB } as unknown as Record<string, string>, counts };
 }
 
-async function aShare({ as }: Company): Promise<{ id: string; path: string }> {
+async function createShare({ as }: Company): Promise<{ id: string; path: string }> {
   const dashboard = await must(as.post('/v1/dashboards', { json: { name: 'Shared', layout: [] } }));
   const share = await must(as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
   return { id: share.id, path: `/api/v1/public/shares/${share.token}/resolve` };
@@ -65,8 +65,8 @@ async function aShare({ as }: Company): Promise<{ id: string; path: string }> {
 describe('a share in the control database', () => {
   it('is read with one query, at the nearest replica, and is at most five seconds old', async () => {
     const company = await aCompany();
-    const share = await aShare(company);
-    const { env: lagging, counts } = laggingD1();
+    const share = await createShare(company);
+    const { env: lagging, counts } = createLaggingD1();
     const start = Date.now();
     stopClockAt(start);
     const view = async () => (await call('GET', share.path, { env: lagging })).status;
@@ -81,8 +81,8 @@ describe('a share in the control database', () => {
   });
 
   it('is read at the primary when the clock has gone back', async () => {
-    const share = await aShare(await aCompany());
-    const { env: lagging, counts } = laggingD1();
+    const share = await createShare(await aCompany());
+    const { env: lagging, counts } = createLaggingD1();
     await call('GET', share.path, { env: lagging });
     advanceClock(-60_000);
     await call('GET', share.path, { env: lagging });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed, embedOf } from '../embeds/support.ts';
+import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, regionsIn, someSales } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
@@ -15,9 +15,9 @@ beforeAll(async () => {
 });
 
 /** A dashboard behind each door that outsiders come through. */
-async function everyDoor(dashboardId: string, allowed_params: string[] = []) {
+async function createViewerAccesses(dashboardId: string, allowed_params: string[] = []) {
   const link = linkOf((await aShare(company, dashboardId)).token);
-  const embed = embedOf('d', await anEmbed(company, 'dashboards', dashboardId, { allowed_params }));
+  const embed = makeEmbedRoutes('d', await createEmbed(company, 'dashboards', dashboardId, { allowed_params }));
   const email = `${dashboardId}@outside.test`;
   const context = await aContext(company, [dashboardGrant(dashboardId)], [email]);
   const { as } = await anOutsider(company, email);
@@ -61,7 +61,7 @@ describe('an answer to an outsider', () => {
     for (const [at, name] of DOORS.entries()) {
       const charts = [...made, ...costly.filter((_, of) => of % DOORS.length === at), fine];
       const { _id } = await aDashboard(company.as, charts, { cache_seconds: 0 });
-      doors.push((await everyDoor(_id))[name]);
+      doors.push((await createViewerAccesses(_id))[name]);
     }
     const started = performance.now();
     const answers: ApiResponse[] = await Promise.all(doors.map((door) => door.execute()));
@@ -87,7 +87,7 @@ describe('an answer to an outsider', () => {
     });
     const filters = FAILING.map((sql, at) => ({ ...parameter(`f${at}`, 'multi_select'), options: { sql } }));
     const { _id } = await aDashboard(company.as, [chart], { filters });
-    const { link, embed, portal } = await everyDoor(
+    const { link, embed, portal } = await createViewerAccesses(
       _id,
       filters.map(({ slug }) => slug),
     );
@@ -184,7 +184,7 @@ describe('the SQL of a shared dashboard', () => {
 
   it(`is injected by none of ${VALUES.length} values that an outsider sends as value, parameter name or search`, async () => {
     const { dashboard } = await aSalesDashboard(company);
-    const { link, embed, portal } = await everyDoor(dashboard._id, ['regions', 'region', 'days']);
+    const { link, embed, portal } = await createViewerAccesses(dashboard._id, ['regions', 'region', 'days']);
     for (const [at, value] of VALUES.entries()) {
       const door = [link, embed, portal][at % 3] as typeof link;
       const [list, one, day, name, options] = await Promise.all([
@@ -214,7 +214,7 @@ describe('the body of a request to execute a dashboard', () => {
 
   it('causes no server error, however deeply nested, repeated or malformed it is', async () => {
     const { dashboard } = await aSalesDashboard(company);
-    const { link, embed } = await everyDoor(dashboard._id, ['regions']);
+    const { link, embed } = await createViewerAccesses(dashboard._id, ['regions']);
     const deep = (value: string, depth: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`;
     for (const door of [link, embed]) {
       for (const value of ['1', '1e400', '12345678901234567890']) {

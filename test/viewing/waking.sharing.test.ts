@@ -1,7 +1,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { anEmbed, embedOf } from '../embeds/support.ts';
-import { tableRoutes } from '../managed-tables/support.ts';
+import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
+import { makeTableRoutes } from '../managed-tables/support.ts';
 import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, policy, regionsIn, someSales } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL } from '../support/api.ts';
@@ -19,7 +19,7 @@ const ROWS = 'SELECT region, amount, clock_timestamp()::text AS read_at FROM sal
 
 interface World {
   company: Company;
-  table: ReturnType<typeof tableRoutes>;
+  table: ReturnType<typeof makeTableRoutes>;
   tableId: string;
   dashboardId: string;
   token: string;
@@ -27,7 +27,7 @@ interface World {
 }
 
 /** A company whose table `sales` a shared dashboard shows, which keeps no results beyond the last. */
-async function aWorld(): Promise<World> {
+async function createWorld(): Promise<World> {
   const company = await aProvisionedCompany();
   const tableId = await someSales(company);
   const chart = await aVisualization(company.as, ROWS, { parameters: [parameter('regions', 'multi_select')] });
@@ -36,28 +36,28 @@ async function aWorld(): Promise<World> {
     filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select' }],
   });
   const { token } = await aShare(company, dashboardId);
-  return { company, table: tableRoutes(company.as, tableId), tableId, dashboardId, token, viewer: linkOf(token) };
+  return { company, table: makeTableRoutes(company.as, tableId), tableId, dashboardId, token, viewer: linkOf(token) };
 }
 
-const NEW = { cached: false };
-const OLD = { cached: true };
-const resultOf = ({ status, body }: ApiResponse) => {
+const FRESH_RESULT = { cached: false };
+const CACHED_RESULT = { cached: true };
+const readResult = ({ status, body }: ApiResponse) => {
   expect(status).toBe(200);
   return body.results[0];
 };
 const expectOld = (answer: ApiResponse) => {
-  expect(resultOf(answer)).toMatchObject(OLD);
+  expect(readResult(answer)).toMatchObject(CACHED_RESULT);
   expect(answer.body).toMatchObject({ waking: true, as_of: expect.stringMatching(/^\d{4}-.*Z$/) });
 };
 const expectNew = (answer: ApiResponse) => {
-  expect(resultOf(answer)).toMatchObject(NEW);
+  expect(readResult(answer)).toMatchObject(FRESH_RESULT);
   expect(answer.body).not.toHaveProperty('waking');
   expect(answer.body).not.toHaveProperty('as_of');
 };
 
 let world: World;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await createWorld();
 });
 
 describe('while the database wakes', () => {
@@ -67,7 +67,7 @@ describe('while the database wakes', () => {
     const context = await aContext(company, [dashboardGrant(dashboardId)], [email]);
     const doors = [
       viewer,
-      embedOf('d', await anEmbed(company, 'dashboards', dashboardId)),
+      makeEmbedRoutes('d', await createEmbed(company, 'dashboards', dashboardId)),
       inPortal((await anOutsider(company, email)).as, context.id, dashboardId),
     ];
     for (const door of doors) {
@@ -77,7 +77,7 @@ describe('while the database wakes', () => {
       await suspend(company.id, WAKING_MS);
       const shown = await door.execute();
       expectOld(shown);
-      expect(resultOf(shown).rows).toEqual(resultOf(first).rows);
+      expect(readResult(shown).rows).toEqual(readResult(first).rows);
       expect(Date.parse(shown.body.as_of)).toBeGreaterThanOrEqual(before);
       expect(Date.parse(shown.body.as_of)).toBeLessThanOrEqual(Date.now());
       expectNew(await door.execute());
@@ -97,14 +97,14 @@ describe('while the database wakes', () => {
     const response = await worker.fetch(request, env, execution);
     const body = (await response.json()) as ApiResponse['body'];
     expect(await computeState(company.id)).toBe('init');
-    expect(body).toMatchObject({ waking: true, results: [{ rows: resultOf(first).rows }] });
+    expect(body).toMatchObject({ waking: true, results: [{ rows: readResult(first).rows }] });
     await waitOnExecutionContext(execution);
     expect(await computeState(company.id)).toBe('active');
     // What was renewed is the last result now.
     await suspend(company.id, WAKING_MS);
     const shown = await viewer.execute({ regions: ['north'] });
     expectOld(shown);
-    expect(resultOf(shown).rows).not.toEqual(resultOf(first).rows);
+    expect(readResult(shown).rows).not.toEqual(readResult(first).rows);
     expect(shown.body.as_of > body.as_of).toBe(true);
   });
 
@@ -201,23 +201,23 @@ describe('after a change of the data', () => {
   const aRowOf = async (table: World['table']): Promise<string> => (await table.rows()).body.records[0].id;
 
   it.each(change)('the last result is shown to nobody: %s', async (_, change) => {
-    const own = await aWorld();
-    const { rows } = resultOf(await own.viewer.execute());
+    const own = await createWorld();
+    const { rows } = readResult(await own.viewer.execute());
     await change(own);
     await suspend(own.company.id, WAKING_MS);
     const shown = await own.viewer.execute();
     expectNew(shown);
-    expect(resultOf(shown).rows?.map(([region, amount]: unknown[]) => [region, amount])).not.toEqual(
+    expect(readResult(shown).rows?.map(([region, amount]: unknown[]) => [region, amount])).not.toEqual(
       rows.map(([region, amount]: unknown[]) => [region, amount]),
     );
   });
 
   it('a result that was read while it was made is not cached', async () => {
-    const own = await aWorld();
+    const own = await createWorld();
     // The change has begun when its transaction does, and the viewer reads before that is committed.
     const path = `/v1/managed-tables/${own.tableId}/truncate`;
     const rival = createRivalEnv(/update "managed_databases" set "open_changes" = json_remove/, async () => {
-      expect(resultOf(await own.viewer.execute()).rows).toEqual([]);
+      expect(readResult(await own.viewer.execute()).rows).toEqual([]);
     });
     expect((await own.company.as.post(path, { env: rival.env })).status).toBe(200);
     expect(rival.hasRun()).toBe(true);
@@ -226,11 +226,11 @@ describe('after a change of the data', () => {
   });
 
   it('no earlier result is shown, since the commit waits until the change is announced', async () => {
-    const own = await aWorld();
+    const own = await createWorld();
     const path = `/v1/managed-tables/${own.tableId}/data`;
     const rival = createRivalEnv(/update "managed_databases" set "data_version"/, async () => {
       for (let tries = 0; tries < 3; tries += 1) {
-        expect(resultOf(await own.viewer.execute()).rows).toHaveLength(6);
+        expect(readResult(await own.viewer.execute()).rows).toHaveLength(6);
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     });
@@ -240,11 +240,11 @@ describe('after a change of the data', () => {
     await suspend(own.company.id, WAKING_MS);
     const shown = await own.viewer.execute();
     expectNew(shown);
-    expect(resultOf(shown).rows).toHaveLength(7);
+    expect(readResult(shown).rows).toHaveLength(7);
   });
 
   it('of unknown outcome, no result is cached or shown from the cache', async () => {
-    const own = await aWorld();
+    const own = await createWorld();
     await disturb(own.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     expect((await own.table.truncate()).status).toBe(503);
     expectNew(await own.viewer.execute());

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { behindTheApi } from '../managed-tables/support.ts';
+import { runBehindApi } from '../managed-tables/support.ts';
 import { aGroup, aPolicy, deny, must, signed } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aVisualization, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
@@ -206,7 +206,7 @@ describe('the execution of a visualization', () => {
     // The pooler ends a connection that nobody used for a second, but none that is in a transaction.
     await expect
       .poll(() =>
-        behindTheApi(company.id, (database) =>
+        runBehindApi(company.id, (database) =>
           database.query(
             "SELECT count(*) AS n FROM pg_stat_activity WHERE usename LIKE 'reader%' AND datname = current_database()",
           ),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
-import { behindTheApi } from '../managed-tables/support.ts';
+import { runBehindApi } from '../managed-tables/support.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
 
@@ -154,7 +154,7 @@ describe('the preview of a visualization', () => {
     const bare = await aCompany();
     expect((await preview('SELECT 1', {}, bare.as)).body.error).toBe('MANAGED_DATABASE_NOT_PROVISIONED');
     const allow = (connections: number) =>
-      behindTheApi(stranger.id, (database) =>
+      runBehindApi(stranger.id, (database) =>
         database.query(`ALTER ROLE ${tenantNames(stranger.id).reader} CONNECTION LIMIT ${connections}`),
       );
     await allow(0);

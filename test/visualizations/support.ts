@@ -1,4 +1,4 @@
-import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 
@@ -29,13 +29,13 @@ export const parameter = (slug: string, kind: string, more: Record<string, unkno
 
 /** A table `sales` (region, amount, day) with six rows: regions north, south and east. */
 export async function someSales({ as }: Company): Promise<string> {
-  const id = await aTable(as, 'sales', [column('region'), column('amount', 'decimal'), column('day', 'date')]);
+  const id = await createTable(as, 'sales', [column('region'), column('amount', 'decimal'), column('day', 'date')]);
   const rows = ['north', 'north', 'south', 'south', 'south', 'east'].map((region, index) => ({
     region,
     amount: (index + 1) * 10,
     day: `2024-01-0${index + 1}`,
   }));
-  const { status } = await tableRoutes(as, id).insert(rows);
+  const { status } = await makeTableRoutes(as, id).insert(rows);
   if (status !== 201) throw new Error(`Inserting rows answered ${status}`);
   return id;
 }

@@ -7,13 +7,13 @@ import type { FollowedRecords } from '../../src/logs/following.ts';
 import type { LogKind } from '../../src/logs/log.ts';
 import { mergeLate, moveOldest } from '../../src/logs/mover.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
-import { settle } from '../company-log/support.ts';
-import { operator, pathOf } from '../organizations/looking.ts';
+import { settleLog } from '../company-log/support.ts';
+import { makePath, operator } from '../organizations/looking.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver, waitForArrivals } from './support.ts';
 
 interface AuditRecord {
   id: string;
@@ -27,27 +27,27 @@ beforeAll(async () => {
   company = await aCompany();
 });
 
-const log = () => env.COMPANY_LOG.getByName(company.id) as unknown as DurableObjectStub<CompanyLog>;
+const getLog = () => env.COMPANY_LOG.getByName(company.id) as unknown as DurableObjectStub<CompanyLog>;
 
-const recordsOf = async (receiver: Receiver) =>
+const listReceivedRecords = async (receiver: Receiver) =>
   (await receiver.received()).flatMap(({ event }) => event.data.records as AuditRecord[]);
 
-const recordAt = (occurredAt: number, route = '/late') => ({
+const makeRecordAt = (occurredAt: number, route = '/late') => ({
   ...{ id: newId(occurredAt), correlationId: 'c', occurredAt, principalType: 'user' as const, principalId: 'p' },
   ...{ credential: null, method: 'GET', route, action: null, resourceId: null, status: 200, ip: null },
   ...{ durationMs: 1, count: 1 },
 });
 
 /** Keeps records as a queue does that was late, and has those told who follow. */
-async function keep(...records: ReturnType<typeof recordAt>[]) {
-  await log().append(company.id, 'audit', records as never);
-  await runDurableObjectAlarm(log());
+async function storeRecords(...records: ReturnType<typeof makeRecordAt>[]) {
+  await getLog().append(company.id, 'audit', records as never);
+  await runDurableObjectAlarm(getLog());
 }
 
 describe('the audit stream of a webhook endpoint', () => {
   it('has all records from before a pause and none from during it, whenever they are delivered', async () => {
-    const receiver = aReceiver();
-    const { _id } = await anEndpoint(company, receiver, ['audit.records']);
+    const receiver = createReceiver();
+    const { _id } = await createEndpoint(company, receiver, ['audit.records']);
     const wait = () => new Promise((go) => setTimeout(go, 5));
     const at: number[] = [];
     const note = async () => {
@@ -61,27 +61,27 @@ describe('the audit stream of a webhook endpoint', () => {
       await note();
     }
     const routes = ['/before', '/paused', '/active', '/paused-again'];
-    await keep(...routes.map((route, place) => recordAt(at[place] as number, route)));
+    await storeRecords(...routes.map((route, place) => makeRecordAt(at[place] as number, route)));
     await must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'active' } }));
-    await keep(recordAt(Date.now() + 5, '/marker'));
-    await expect.poll(async () => (await recordsOf(receiver)).map(({ route }) => route)).toContain('/marker');
-    const told = (await recordsOf(receiver)).map(({ route }) => route);
+    await storeRecords(makeRecordAt(Date.now() + 5, '/marker'));
+    await expect.poll(async () => (await listReceivedRecords(receiver)).map(({ route }) => route)).toContain('/marker');
+    const told = (await listReceivedRecords(receiver)).map(({ route }) => route);
     expect(routes.filter((route) => told.includes(route))).toEqual(['/before', '/active']);
   });
 
   it('has each record of the company as the list shows it, however late it arrives', async () => {
-    const receiver = aReceiver();
-    const { secret } = await anEndpoint(company, receiver, ['audit.records']);
+    const receiver = createReceiver();
+    const { secret } = await createEndpoint(company, receiver, ['audit.records']);
     await company.as.post('/v1/groups', { json: makeGroupInput() });
     await expect
-      .poll(async () => (await recordsOf(receiver)).map(({ route }) => route), { timeout: 60_000 })
+      .poll(async () => (await listReceivedRecords(receiver)).map(({ route }) => route), { timeout: 60_000 })
       .toContain('/v1/groups');
     const [first] = await receiver.received();
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
-    const late = recordAt(Date.now() - 60_000);
-    await keep(late);
-    await expect.poll(async () => (await recordsOf(receiver)).map(({ id }) => id)).toContain(late.id);
-    const told = await recordsOf(receiver);
+    const late = makeRecordAt(Date.now() - 60_000);
+    await storeRecords(late);
+    await expect.poll(async () => (await listReceivedRecords(receiver)).map(({ id }) => id)).toContain(late.id);
+    const told = await listReceivedRecords(receiver);
     const { body } = await company.as.get('/v1/audit-events?per_page=100');
     const listed = new Map<string, object>(
       body.records.map(({ _id, company_id, ...rest }: Record<string, string>) => [_id, rest]),
@@ -97,7 +97,7 @@ describe('the audit stream of a webhook endpoint', () => {
     await runInDurableObject(own, (object) => {
       object.follow('of-a-test', ['audit']);
     });
-    const [one, two] = [recordAt(Date.now() + 1000), recordAt(Date.now() + 2000)];
+    const [one, two] = [makeRecordAt(Date.now() + 1000), makeRecordAt(Date.now() + 2000)];
     const ids = async () => {
       const next = await own.following('audit', 500);
       return { next, ids: [next?.records, next?.lateRecords].map((some) => some?.map(({ id }) => id)) };
@@ -109,7 +109,7 @@ describe('the audit stream of a webhook endpoint', () => {
       [[one.id], []],
       [[one.id], []],
     ]);
-    const between = recordAt(Date.now() + 500);
+    const between = makeRecordAt(Date.now() + 500);
     await own.append('of-a-test', 'audit', [between] as never);
     await own.followed('audit', first.next as never);
     expect((await ids()).ids).toEqual([[two.id], [between.id]]);
@@ -121,14 +121,14 @@ describe('the audit stream of a webhook endpoint', () => {
 
   it('ends once no endpoint subscribes to it', async () => {
     const other = await aCompany();
-    const { _id } = await anEndpoint(other, aReceiver(), ['audit.records']);
+    const { _id } = await createEndpoint(other, createReceiver(), ['audit.records']);
     const ofOther = env.COMPANY_LOG.getByName(other.id) as unknown as DurableObjectStub<CompanyLog>;
     expect(await ofOther.following('audit', 1)).toBeDefined();
     await other.as.delete(`${ENDPOINTS_PATH}/${_id}`);
     await expect
       .poll(
         async () => {
-          await ofOther.append(other.id, 'audit', [recordAt(Date.now())] as never);
+          await ofOther.append(other.id, 'audit', [makeRecordAt(Date.now())] as never);
           await runDurableObjectAlarm(ofOther);
           return (await ofOther.following('audit', 1)) === undefined;
         },
@@ -139,7 +139,7 @@ describe('the audit stream of a webhook endpoint', () => {
 });
 
 /** Moves what a log has of days that have ended to R2, as it does once they have been kept for long enough. */
-async function move(object: DurableObjectStub<CompanyLog>, name: string, kind: LogKind = 'audit') {
+async function moveRecords(object: DurableObjectStub<CompanyLog>, name: string, kind: LogKind = 'audit') {
   await runInDurableObject(object, async (_, { storage }) => {
     const mover = { storage, files: env.FILES, name, changed: () => undefined };
     while (await moveOldest(mover, kind, Number.POSITIVE_INFINITY));
@@ -155,12 +155,12 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
 
   it('has each record in the order of the log, and repeats them until they are acknowledged', async () => {
     await own().follow(NAME, ['audit']);
-    const records = Array.from({ length: 8 }, (_, n) => recordAt(day + n * (DAY_MS / 3)));
+    const records = Array.from({ length: 8 }, (_, n) => makeRecordAt(day + n * (DAY_MS / 3)));
     await own().append(NAME, 'audit', records as never);
     // In the midst of what was handed out, and not kept.
     expect(idsOf((await next()).records)).toEqual(records.slice(0, 3).map(({ id }) => id));
-    await move(own(), NAME);
-    const more = recordAt(day + 3 * DAY_MS);
+    await moveRecords(own(), NAME);
+    const more = makeRecordAt(day + 3 * DAY_MS);
     await own().append(NAME, 'audit', [more] as never);
     const all: string[] = [];
     for (let found = await next(); found.records.length > 0; found = await next()) {
@@ -172,7 +172,7 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
   });
 
   it('has records that arrive late for a moved day, before and after their merge into its file', async () => {
-    const late = recordAt(day + 1000);
+    const late = makeRecordAt(day + 1000);
     await own().append(NAME, 'audit', [late] as never);
     expect(idsOf((await next()).lateRecords)).toEqual([late.id]);
     await runInDurableObject(own(), async (_, { storage }) => {
@@ -188,10 +188,10 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     const behind = 'of-a-test-behind';
     const object = env.COMPANY_LOG.getByName(behind) as unknown as DurableObjectStub<CompanyLog>;
     await object.follow(behind, ['audit']);
-    const [one, two] = [recordAt(day), recordAt(day + 2000)];
+    const [one, two] = [makeRecordAt(day), makeRecordAt(day + 2000)];
     await object.append(behind, 'audit', [one, two] as never);
-    await move(object, behind);
-    const late = recordAt(day + 1000);
+    await moveRecords(object, behind);
+    const late = makeRecordAt(day + 1000);
     await object.append(behind, 'audit', [late] as never);
     const found = (await object.following('audit', 500)) as FollowedRecords;
     expect([idsOf(found.records), idsOf(found.lateRecords)]).toEqual([[one.id, two.id], [late.id]]);
@@ -201,7 +201,7 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     const named = 'of-a-test-of-a-person';
     const object = env.COMPANY_LOG.getByName(named) as unknown as DurableObjectStub<CompanyLog>;
     await object.follow(named, ['audit']);
-    const record = { ...recordAt(day), principalId: 'a'.repeat(24) };
+    const record = { ...makeRecordAt(day), principalId: 'a'.repeat(24) };
     await object.append(named, 'audit', [record] as never);
     const found = (await object.following('audit', 500)) as FollowedRecords;
     const person = { ids: [record.principalId], email: 'nobody@x.test', pseudonym: 'b'.repeat(24), ips: [] };
@@ -213,24 +213,26 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
 
   it('goes on once the company is active again after 100 days of suspension', async () => {
     const other = await aCompany();
-    const receiver = aReceiver();
-    const { _id } = await anEndpoint(other, receiver, ['audit.records']);
+    const receiver = createReceiver();
+    const { _id } = await createEndpoint(other, receiver, ['audit.records']);
     const log = env.COMPANY_LOG.getByName(other.id) as unknown as DurableObjectStub<CompanyLog>;
-    await must(operator.patch(pathOf(other), { json: { status: 'suspended' } }));
-    const records = Array.from({ length: 5 }, (_, n) => recordAt(Date.now() + n, '/while-suspended'));
+    await must(operator.patch(makePath(other), { json: { status: 'suspended' } }));
+    const records = Array.from({ length: 5 }, (_, n) => makeRecordAt(Date.now() + n, '/while-suspended'));
     await log.append(other.id, 'audit', records as never);
     advanceClock(100 * DAY_MS);
     try {
-      await settle(other.id);
+      await settleLog(other.id);
       const { objects } = await env.FILES.list({ prefix: `log/${other.id}/audit-events/` });
       expect(objects.length).toBeGreaterThan(0);
-      await must(operator.patch(pathOf(other), { json: { status: 'active' } }));
+      await must(operator.patch(makePath(other), { json: { status: 'active' } }));
       await expect
         .poll(
           async () => {
             await runScheduled();
             await runDurableObjectAlarm(env.WEBHOOK_SENDER.getByName(_id));
-            return (await recordsOf(receiver)).filter(({ route }) => route === '/while-suspended').map(({ id }) => id);
+            return (await listReceivedRecords(receiver))
+              .filter(({ route }) => route === '/while-suspended')
+              .map(({ id }) => id);
           },
           { timeout: 60_000, interval: 1000 },
         )
@@ -246,28 +248,29 @@ describe('a backfill of the audit stream', () => {
     const own = await aCompany();
     const log = env.COMPANY_LOG.getByName(own.id) as unknown as DurableObjectStub<CompanyLog>;
     const before = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
-    const records = Array.from({ length: 6 }, (_, n) => recordAt(before + n * (DAY_MS / 2), '/moved'));
+    const records = Array.from({ length: 6 }, (_, n) => makeRecordAt(before + n * (DAY_MS / 2), '/moved'));
     await log.append(own.id, 'audit', records as never);
-    await move(log, own.id);
-    const receiver = aReceiver();
-    const { _id } = await anEndpoint(own, receiver, ['audit.records']);
+    await moveRecords(log, own.id);
+    const receiver = createReceiver();
+    const { _id } = await createEndpoint(own, receiver, ['audit.records']);
     const range = { from: new Date(before).toISOString(), to: new Date(before + 4 * DAY_MS).toISOString() };
     expect((await own.as.post(`${ENDPOINTS_PATH}/${_id}/backfill`, { json: range })).status).toBe(202);
-    const moved = async () => (await recordsOf(receiver)).filter(({ route }) => route === '/moved').map(({ id }) => id);
+    const moved = async () =>
+      (await listReceivedRecords(receiver)).filter(({ route }) => route === '/moved').map(({ id }) => id);
     await expect.poll(moved).toEqual(records.map(({ id }) => id).toReversed());
   });
 
   it('sends the stored records, the newest first', async () => {
     company = await aCompany();
     const before = Date.now() - 3 * DAY_MS;
-    await keep(...Array.from({ length: 700 }, (_, n) => recordAt(before + n, '/past')));
-    const receiver = aReceiver();
-    const { _id } = await anEndpoint(company, receiver, ['audit.records']);
+    await storeRecords(...Array.from({ length: 700 }, (_, n) => makeRecordAt(before + n, '/past')));
+    const receiver = createReceiver();
+    const { _id } = await createEndpoint(company, receiver, ['audit.records']);
     const [from, to] = [new Date(before).toISOString(), new Date(before + DAY_MS).toISOString()];
     const path = `${ENDPOINTS_PATH}/${_id}/backfill`;
     expect((await company.as.post(path, { json: { from: to, to: from } })).status).toBe(422);
     expect(await company.as.post(path, { json: { from, to } })).toMatchObject({ status: 202 });
-    const past = async () => (await recordsOf(receiver)).filter(({ route }) => route === '/past');
+    const past = async () => (await listReceivedRecords(receiver)).filter(({ route }) => route === '/past');
     await expect.poll(async () => (await past()).length).toBe(700);
     for (const { event } of await receiver.received()) {
       const times = (event.data.records as AuditRecord[]).map(({ occurred_at: at }) => at);
@@ -276,11 +279,13 @@ describe('a backfill of the audit stream', () => {
     }
     const deliveries = `${ENDPOINTS_PATH}/${_id}/deliveries?event_type=audit.records`;
     expect((await company.as.get(deliveries)).body.total).toBeGreaterThanOrEqual(2);
-    expect((await arrived(receiver)).some(({ event }) => (event.data.records as object[]).length === 500)).toBe(true);
+    expect((await waitForArrivals(receiver)).some(({ event }) => (event.data.records as object[]).length === 500)).toBe(
+      true,
+    );
   });
 
   it('is refused for an endpoint that does not get the stream', async () => {
-    const { _id } = await anEndpoint(company, aReceiver(), ['company.updated']);
+    const { _id } = await createEndpoint(company, createReceiver(), ['company.updated']);
     const json = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' };
     const { status, body } = await company.as.post(`${ENDPOINTS_PATH}/${_id}/backfill`, { json });
     expect([status, body.error]).toEqual([409, 'WEBHOOK_ENDPOINT_WITHOUT_AUDIT']);

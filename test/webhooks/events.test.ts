@@ -11,7 +11,7 @@ import { must } from '../support/signed.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { makeFile, uploadFiles } from '../uploads/support.ts';
 import { aDashboard } from '../visualizations/support.ts';
-import { anEndpoint, aReceiver, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver } from './support.ts';
 import { ROUTE_EVENTS } from './told.ts';
 
 const WRITES = SURFACES.flatMap(({ endpoints }) =>
@@ -73,8 +73,8 @@ describe('a webhook event', () => {
   let receiver: Receiver;
   beforeAll(async () => {
     company = await aProvisionedCompany();
-    receiver = aReceiver();
-    await anEndpoint(company, receiver);
+    receiver = createReceiver();
+    await createEndpoint(company, receiver);
   });
 
   /** Waits for events of types, whose shape is that of their schemas. */
@@ -167,7 +167,7 @@ describe('a webhook event', () => {
     const before = await ofGroups();
     expect((await as.post('/v1/groups', { json: input })).status).toBe(409);
     // What was written is there although nobody was told: the queue is away.
-    const away = { WEBHOOKS: { send: fails, sendBatch: fails } };
+    const away = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } };
     const made = await must(as.post('/v1/groups', { json: makeGroupInput(), env: away } as never));
     expect(await countRows("events where type = 'group.created' and record ->> 'id' = ?", made._id)).toBe(1);
     expect(await ofGroups()).toBe(before);
@@ -179,11 +179,11 @@ describe('a webhook event', () => {
 
   it('is not stored in a company without an active endpoint', async () => {
     const other = await aProvisionedCompany();
-    const { _id } = await anEndpoint(other, aReceiver());
+    const { _id } = await createEndpoint(other, createReceiver());
     await must(other.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'paused' } }));
     await must(other.as.post('/v1/groups', { json: makeGroupInput() }));
     expect(await countRows('events where company_id = ?', other.id)).toBe(0);
   });
 });
 
-const fails = () => Promise.reject(new Error('The queue is away.'));
+const failToSend = () => Promise.reject(new Error('The queue is away.'));

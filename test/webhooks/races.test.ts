@@ -3,14 +3,14 @@ import { expect, it } from 'vitest';
 import { sendOvertaken } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 const JSON_OF_TEST = { json: { event_type: 'user.invited' } };
 
 it('two concurrent rotations of a webhook secret keep every secret', async () => {
   const company = await aCompany();
-  const receiver = aReceiver();
-  const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
+  const receiver = createReceiver();
+  const { _id, secret } = await createEndpoint(company, receiver, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}/rotate-secret`;
   let rival = { secret: '' };
   const { body } = await sendOvertaken(
@@ -21,7 +21,7 @@ it('two concurrent rotations of a webhook secret keep every secret', async () =>
     (env) => company.as.post(path, { env }),
   );
   await company.as.post(`${ENDPOINTS_PATH}/${_id}/test`, JSON_OF_TEST);
-  const [received] = await arrived(receiver);
+  const [received] = await waitForArrivals(receiver);
   for (const each of [secret, rival.secret, body.secret]) {
     expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
   }
@@ -29,25 +29,25 @@ it('two concurrent rotations of a webhook secret keep every secret', async () =>
 
 it('a webhook endpoint with a new address is not disabled by a late answer of the former address', async () => {
   const company = await aCompany();
-  const [former, next] = [aReceiver('late.410'), aReceiver()];
-  const { _id } = await anEndpoint(company, former, ['company.updated']);
+  const [former, next] = [createReceiver('late.410'), createReceiver()];
+  const { _id } = await createEndpoint(company, former, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}`;
   await company.as.post(`${path}/test`, JSON_OF_TEST);
-  await arrived(former);
+  await waitForArrivals(former);
   await must(company.as.put(path, { json: { url: next.url } }));
   await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
   await company.as.post(`${path}/test`, JSON_OF_TEST);
-  await arrived(next);
+  await waitForArrivals(next);
   expect((await company.as.get(path)).body.status).toBe('active');
 });
 
 it('a webhook endpoint that was paused meanwhile is not disabled by a late answer', async () => {
   const company = await aCompany();
-  const receiver = aReceiver('late.410');
-  const { _id } = await anEndpoint(company, receiver, ['company.updated']);
+  const receiver = createReceiver('late.410');
+  const { _id } = await createEndpoint(company, receiver, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}`;
   await company.as.post(`${path}/test`, JSON_OF_TEST);
-  await arrived(receiver);
+  await waitForArrivals(receiver);
   await must(company.as.put(path, { json: { status: 'paused' } }));
   await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
   expect((await company.as.get(path)).body.status).toBe('paused');
@@ -55,8 +55,8 @@ it('a webhook endpoint that was paused meanwhile is not disabled by a late answe
 
 it('a company has at most twenty webhook endpoints', async () => {
   const company = await aCompany();
-  const receiver = aReceiver();
-  for (let n = 0; n < 20; n += 1) await anEndpoint(company, receiver);
+  const receiver = createReceiver();
+  for (let n = 0; n < 20; n += 1) await createEndpoint(company, receiver);
   const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url: receiver.url } });
   expect([status, body.error]).toEqual([409, 'WEBHOOK_ENDPOINT_LIMIT']);
 });

@@ -5,14 +5,14 @@ import { COMPANIES_WITH_EVENTS } from '../../src/db/telling-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
-import { operator, pathOf } from '../organizations/looking.ts';
+import { makePath, operator } from '../organizations/looking.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver, waitForArrivals } from './support.ts';
 
 let company: Company;
 
@@ -21,52 +21,54 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-const senderOf = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
+const getSender = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 
-const test = (id: string, of = company) =>
+const sendTestEvent = (id: string, of = company) =>
   must(of.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type: 'user.invited' } }));
 
-const firstOf = async (id: string, of = company) =>
+const readFirstDelivery = async (id: string, of = company) =>
   (await must(of.as.get(`${ENDPOINTS_PATH}/${id}/deliveries`))).records[0] ?? { attempts: [] };
 
 /** An endpoint whose receiver has refused a delivery once, and how often it was asked. */
-async function aRefused(of = company) {
-  const receiver = aReceiver('status.500');
-  const { _id, secret } = await anEndpoint(of, receiver, ['company.updated']);
-  await test(_id, of);
-  await expect.poll(async () => (await firstOf(_id, of)).attempts.length).toBeGreaterThan(0);
+async function createRefusedDelivery(of = company) {
+  const receiver = createReceiver('status.500');
+  const { _id, secret } = await createEndpoint(of, receiver, ['company.updated']);
+  await sendTestEvent(_id, of);
+  await expect.poll(async () => (await readFirstDelivery(_id, of)).attempts.length).toBeGreaterThan(0);
   return { receiver, id: _id, secret };
 }
 
-const count = async (receiver: Receiver) => (await receiver.received()).length;
+const countReceived = async (receiver: Receiver) => (await receiver.received()).length;
 
 /** Lets an endpoint send what is due by then, as far as it may. */
-async function sendAsOf(id: string, milliseconds: number): Promise<void> {
+async function sendDueAt(id: string, milliseconds: number): Promise<void> {
   // What it has read of the endpoint is old by then.
-  await senderOf(id).changed({ resumed: false });
+  await getSender(id).changed({ resumed: false });
   advanceClock(milliseconds);
-  await runDurableObjectAlarm(senderOf(id));
+  await runDurableObjectAlarm(getSender(id));
 }
 
 describe('an attempt to deliver a webhook', () => {
   it('fails at a certificate of an unknown authority', async () => {
-    const receiver = aReceiver('ok', inject('untrustedReceiverUrl'));
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
+    const receiver = createReceiver('ok', inject('untrustedReceiverUrl'));
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
     await expect
-      .poll(async () => (await firstOf(_id)).attempts[0])
+      .poll(async () => (await readFirstDelivery(_id)).attempts[0])
       .toMatchObject({
         status: null,
         error: 'connection_failed',
       });
-    expect(await count(receiver)).toBe(0);
+    expect(await countReceived(receiver)).toBe(0);
   });
 
   it.concurrent.each(['mute', 'drip'])('times out in fifteen seconds if the receiver is %s', async (behaviour) => {
-    const { _id } = await anEndpoint(company, aReceiver(behaviour), ['company.updated']);
-    await test(_id);
-    await expect.poll(async () => (await firstOf(_id)).attempts.length, { timeout: 60_000 }).toBeGreaterThan(0);
-    const [attempt] = (await firstOf(_id)).attempts;
+    const { _id } = await createEndpoint(company, createReceiver(behaviour), ['company.updated']);
+    await sendTestEvent(_id);
+    await expect
+      .poll(async () => (await readFirstDelivery(_id)).attempts.length, { timeout: 60_000 })
+      .toBeGreaterThan(0);
+    const [attempt] = (await readFirstDelivery(_id)).attempts;
     expect([attempt.status, attempt.error, Math.floor(attempt.duration_ms / 5000)]).toEqual([null, 'timeout', 3]);
   });
 
@@ -90,39 +92,39 @@ describe('an attempt to deliver a webhook', () => {
 
 describe('a webhook endpoint with a failed delivery', () => {
   it('that is deleted gets no further attempt, and nothing of it is stored', async () => {
-    const { receiver, id } = await aRefused();
+    const { receiver, id } = await createRefusedDelivery();
     await must(company.as.delete(`${ENDPOINTS_PATH}/${id}`).then((answer) => ({ ...answer, status: 200 })));
-    const before = await count(receiver);
-    const left = await runInDurableObject(senderOf(id), async (_, { storage }) => ({
+    const before = await countReceived(receiver);
+    const left = await runInDurableObject(getSender(id), async (_, { storage }) => ({
       deliveries: storage.sql.exec('select id from deliveries').toArray(),
       alarm: await storage.getAlarm(),
     }));
     expect(left).toEqual({ deliveries: [], alarm: null });
     advanceClock(HOUR_MS);
-    expect(await runDurableObjectAlarm(senderOf(id))).toBe(false);
-    expect(await count(receiver)).toBe(before);
+    expect(await runDurableObjectAlarm(getSender(id))).toBe(false);
+    expect(await countReceived(receiver)).toBe(before);
   });
 
   it('that is paused gets no further attempt until it is active again', async () => {
-    const { receiver, id } = await aRefused();
+    const { receiver, id } = await createRefusedDelivery();
     const path = `${ENDPOINTS_PATH}/${id}`;
     await must(company.as.put(path, { json: { status: 'paused' } }));
     await receiver.behave('ok');
-    const before = await count(receiver);
-    await sendAsOf(id, HOUR_MS);
+    const before = await countReceived(receiver);
+    await sendDueAt(id, HOUR_MS);
     resetClock();
-    expect([(await firstOf(id)).status, await count(receiver)]).toEqual(['pending', before]);
+    expect([(await readFirstDelivery(id)).status, await countReceived(receiver)]).toEqual(['pending', before]);
     await must(company.as.put(path, { json: { status: 'active' } }));
-    await expect.poll(async () => (await firstOf(id)).status).toBe('delivered');
-    expect(await count(receiver)).toBe(before + 1);
+    await expect.poll(async () => (await readFirstDelivery(id)).status).toBe('delivered');
+    expect(await countReceived(receiver)).toBe(before + 1);
   });
 
   it('whose secret is rotated signs the next attempt with both secrets', async () => {
-    const { receiver, id, secret } = await aRefused();
+    const { receiver, id, secret } = await createRefusedDelivery();
     const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.behave('ok');
     await must(company.as.post(`${ENDPOINTS_PATH}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }));
-    await expect.poll(async () => (await firstOf(id)).status).toBe('delivered');
+    await expect.poll(async () => (await readFirstDelivery(id)).status).toBe('delivered');
     const [first] = await receiver.received();
     const last = (await receiver.received()).at(-1);
     expect(last?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
@@ -133,14 +135,14 @@ describe('a webhook endpoint with a failed delivery', () => {
   });
 
   it('signs with a replaced secret for a day, and no longer', async () => {
-    const { receiver, id, secret } = await aRefused();
+    const { receiver, id, secret } = await createRefusedDelivery();
     const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.behave('ok');
-    const before = await count(receiver);
+    const before = await countReceived(receiver);
     advanceClock(25 * HOUR_MS);
-    await senderOf(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
-    await sendAsOf(id, 25 * HOUR_MS);
-    await arrived(receiver, before + 1);
+    await getSender(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
+    await sendDueAt(id, 25 * HOUR_MS);
+    await waitForArrivals(receiver, before + 1);
     const last = (await receiver.received()).find(({ headers }) => headers['webhook-id'] === 'late');
     expect(last?.headers['webhook-signature']?.split(' ')).toHaveLength(1);
     const { body = '', headers = {} } = last ?? {};
@@ -151,46 +153,46 @@ describe('a webhook endpoint with a failed delivery', () => {
   });
 
   it('gets a delivery again that is asked for again during its last attempt', async () => {
-    const receiver = aReceiver('late.500');
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
-    await expect.poll(() => count(receiver), { timeout: 30_000 }).toBe(3);
-    const { _id: delivery } = await firstOf(_id);
+    const receiver = createReceiver('late.500');
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
+    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(3);
+    const { _id: delivery } = await readFirstDelivery(_id);
     await must(company.as.post(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery}/resend`));
     await receiver.behave('ok');
-    await expect.poll(async () => (await firstOf(_id)).status, { timeout: 30_000 }).toBe('delivered');
+    await expect.poll(async () => (await readFirstDelivery(_id)).status, { timeout: 30_000 }).toBe('delivered');
   });
 
   it('of a company that is suspended gets no further attempt until that is active again', async () => {
     const own = await aCompany();
-    const { receiver, id } = await aRefused(own);
+    const { receiver, id } = await createRefusedDelivery(own);
     await receiver.behave('ok');
-    await must(operator.patch(pathOf(own), { json: { status: 'suspended' } }));
-    const before = await count(receiver);
-    await sendAsOf(id, HOUR_MS);
-    expect(await count(receiver)).toBe(before);
+    await must(operator.patch(makePath(own), { json: { status: 'suspended' } }));
+    const before = await countReceived(receiver);
+    await sendDueAt(id, HOUR_MS);
+    expect(await countReceived(receiver)).toBe(before);
     resetClock();
-    await must(operator.patch(pathOf(own), { json: { status: 'active' } }));
-    expect((await firstOf(id, own)).status).toBe('pending');
-    await sendAsOf(id, HOUR_MS + 120_000);
-    expect(await count(receiver)).toBe(before + 1);
+    await must(operator.patch(makePath(own), { json: { status: 'active' } }));
+    expect((await readFirstDelivery(id, own)).status).toBe('pending');
+    await sendDueAt(id, HOUR_MS + 120_000);
+    expect(await countReceived(receiver)).toBe(before + 1);
   });
 });
 
 describe('a webhook event', () => {
   it('of a company that is suspended waits, and makes the queries of others no slower', async () => {
     const [own, other] = [await aCompany(), await aCompany()];
-    const [receiver, theirs] = [aReceiver(), aReceiver()];
-    await anEndpoint(own, receiver);
-    await anEndpoint(other, theirs);
-    await must(operator.patch(pathOf(own), { json: { status: 'suspended' } }));
+    const [receiver, theirs] = [createReceiver(), createReceiver()];
+    await createEndpoint(own, receiver);
+    await createEndpoint(other, theirs);
+    await must(operator.patch(makePath(own), { json: { status: 'suspended' } }));
     await env.CONTROL_DB.prepare(
       "INSERT INTO events SELECT 'e' || value, ?, 'group.deleted', '{}', 0 FROM json_each(?)",
     )
       .bind(own.id, JSON.stringify(Array.from({ length: 500 }, (_, n) => n)))
       .run();
     for (let n = 0; n < 3; n += 1) await must(other.as.post('/v1/groups', { json: makeGroupInput() }));
-    await arrived(theirs, 3);
+    await waitForArrivals(theirs, 3);
     const { meta, results } = await env.CONTROL_DB.prepare(COMPANIES_WITH_EVENTS).run();
     expect(meta.rows_read).toBeLessThan(50);
     expect(results).not.toContainEqual({ company_id: own.id });
@@ -203,10 +205,10 @@ describe('a webhook event', () => {
 
   it('is sent once to each of twenty endpoints that want all types', async () => {
     const own = await aCompany();
-    const receivers = Array.from({ length: 20 }, () => aReceiver());
-    for (const receiver of receivers) await anEndpoint(own, receiver);
+    const receivers = Array.from({ length: 20 }, () => createReceiver());
+    for (const receiver of receivers) await createEndpoint(own, receiver);
     const { _id } = await must(own.as.post('/v1/groups', { json: makeGroupInput() }));
-    for (const receiver of receivers) await arrived(receiver);
+    for (const receiver of receivers) await waitForArrivals(receiver);
     await expect
       .poll(async () => {
         const all = await Promise.all(receivers.map((receiver) => receiver.received()));
@@ -217,8 +219,8 @@ describe('a webhook event', () => {
 
   it('cannot hold half an emoji, which is refused in a name, and holds whole ones unchanged', async () => {
     const own = await aCompany();
-    const receiver = aReceiver();
-    const { secret } = await anEndpoint(own, receiver);
+    const receiver = createReceiver();
+    const { secret } = await createEndpoint(own, receiver);
     const send = (name: string) => {
       const body = JSON.stringify({ ...makeGroupInput(), name: 'NAME' }).replace('NAME', name);
       return own.as.post('/v1/groups', { body, headers: { 'content-type': 'application/json' } });
@@ -226,7 +228,7 @@ describe('a webhook event', () => {
     const refused = await send('An owl \\ud83e');
     expect([refused.status, refused.body.details[0].field]).toEqual([422, 'name']);
     const made = await must(send('An owl \\ud83e\\udd89'));
-    const [first, ...others] = await arrived(receiver);
+    const [first, ...others] = await waitForArrivals(receiver);
     expect([first?.event.data.name, others]).toEqual(['An owl 🦉', []]);
     expect(first?.event.data).toEqual(await must(own.as.get(`/v1/groups/${made._id}`)));
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);

@@ -7,7 +7,7 @@ import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow } from '../support/rival.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;
 
@@ -17,30 +17,30 @@ beforeAll(async () => {
 
 const REASON = 'select disabled_reason as reason from webhook_endpoints where id = ?';
 
-const aGroup = async () => (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;
+const createGroup = async () => (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;
 
-const deliveriesOf = async (id: string, query = '') =>
+const listDeliveries = async (id: string, query = '') =>
   (await company.as.get(`${ENDPOINTS_PATH}/${id}/deliveries${query}`)).body.records;
 
-const untilEnded = async (id: string) => {
+const waitUntilEnded = async (id: string) => {
   await expect
-    .poll(async () => (await deliveriesOf(id)).map(({ status }: { status: string }) => status))
+    .poll(async () => (await listDeliveries(id)).map(({ status }: { status: string }) => status))
     .toSatisfy((all: string[]) => all.length > 0 && !all.includes('pending'));
-  return deliveriesOf(id);
+  return listDeliveries(id);
 };
 
-const test = (id: string, event_type = 'user.invited') =>
+const sendTestEvent = (id: string, event_type = 'user.invited') =>
   company.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type } });
 
 describe('a webhook delivery', () => {
   it('is retried under the same id until it succeeds', async () => {
-    const receiver = aReceiver('once.503');
-    const { _id, secret } = await anEndpoint(company, receiver, ['group.created']);
-    const { _id: groupId } = await aGroup();
-    const both = await arrived(receiver, 2);
+    const receiver = createReceiver('once.503');
+    const { _id, secret } = await createEndpoint(company, receiver, ['group.created']);
+    const { _id: groupId } = await createGroup();
+    const both = await waitForArrivals(receiver, 2);
     expect(new Set(both.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     for (const { body, headers } of both) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
-    const [delivery] = await untilEnded(_id);
+    const [delivery] = await waitUntilEnded(_id);
     expect(delivery).toEqual({
       _id: expect.any(String),
       event_id: both[0]?.headers['webhook-id'],
@@ -63,61 +63,61 @@ describe('a webhook delivery', () => {
     ['redirect', 301, 'redirect'],
     ['hangup', null, 'connection_failed'],
   ])('to a receiver that answers by %s fails after the last attempt', async (behaviour, status, error) => {
-    const receiver = aReceiver(behaviour);
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    expect((await test(_id)).status).toBe(202);
-    const [delivery] = await untilEnded(_id);
+    const receiver = createReceiver(behaviour);
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    expect((await sendTestEvent(_id)).status).toBe(202);
+    const [delivery] = await waitUntilEnded(_id);
     expect([delivery.status, delivery.attempts.length]).toEqual(['failed', 3]);
     expect(delivery.attempts[0]).toMatchObject({ status, error });
     expect(await receiver.received()).toHaveLength(3);
   });
 
   it('succeeds as soon as a status arrives, however long the response is', async () => {
-    const receiver = aReceiver('huge');
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
-    const [delivery] = await untilEnded(_id);
+    const receiver = createReceiver('huge');
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
+    const [delivery] = await waitUntilEnded(_id);
     expect([delivery.status, delivery.attempts[0].status]).toEqual(['delivered', 200]);
   });
 
   it('waits for the Retry-After of the receiver, but not more than a day', async () => {
-    const receiver = aReceiver(`after.429.${365 * 86_400}`);
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
-    await arrived(receiver);
-    await expect.poll(async () => (await deliveriesOf(_id))[0].attempts.length).toBe(1);
-    const [{ next_attempt_at: next, status }] = await deliveriesOf(_id);
+    const receiver = createReceiver(`after.429.${365 * 86_400}`);
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
+    await waitForArrivals(receiver);
+    await expect.poll(async () => (await listDeliveries(_id))[0].attempts.length).toBe(1);
+    const [{ next_attempt_at: next, status }] = await listDeliveries(_id);
     const hours = (Date.parse(next) - Date.now()) / HOUR_MS;
     expect([status, hours > 23.9, hours <= 24]).toEqual(['pending', true, true]);
   });
 
   it('can be sent again on request, alone or with all that failed', async () => {
-    const receiver = aReceiver('status.500');
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
-    const [{ _id: delivery, event_id: eventId }] = await untilEnded(_id);
+    const receiver = createReceiver('status.500');
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
+    const [{ _id: delivery, event_id: eventId }] = await waitUntilEnded(_id);
     await receiver.behave('ok');
     const path = `${ENDPOINTS_PATH}/${_id}`;
     expect((await company.as.post(`${path}/deliveries/${delivery}/resend`)).body).toEqual({ delivery_id: delivery });
-    const all = await arrived(receiver, 4);
+    const all = await waitForArrivals(receiver, 4);
     expect(all.at(-1)?.headers['webhook-id']).toBe(eventId);
     await receiver.behave('status.500');
-    await test(_id);
-    await expect.poll(async () => (await deliveriesOf(_id, '?status=failed')).length).toBe(1);
+    await sendTestEvent(_id);
+    await expect.poll(async () => (await listDeliveries(_id, '?status=failed')).length).toBe(1);
     await receiver.behave('ok');
     const since = new Date(Date.now() - HOUR_MS).toISOString();
     const { status, body } = await company.as.post(`${path}/resend-failed`, { json: { since } });
     expect([status, body]).toEqual([202, { count: 1 }]);
-    await expect.poll(async () => (await deliveriesOf(_id, '?status=delivered')).length).toBe(2);
-    expect((await deliveriesOf(_id, '?event_type=group.created')).length).toBe(0);
+    await expect.poll(async () => (await listDeliveries(_id, '?status=delivered')).length).toBe(2);
+    expect((await listDeliveries(_id, '?event_type=group.created')).length).toBe(0);
   });
 });
 
 describe('a webhook endpoint', () => {
   it('that answers 410 is disabled, and the administrators are mailed', async () => {
-    const receiver = aReceiver('status.410');
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
+    const receiver = createReceiver('status.410');
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
     const path = `${ENDPOINTS_PATH}/${_id}`;
     await expect.poll(async () => (await company.as.get(path)).body.status).toBe('disabled');
     expect((await company.as.get(path)).body.disabled_reason).toBe('gone');
@@ -132,21 +132,21 @@ describe('a webhook endpoint', () => {
     const mail = readNewestMail(company.owner.email);
     expect(mail.subject).toMatch(/^A webhook endpoint of .+ is disabled$/);
     expect(mail.text).toContain(new URL(receiver.url).host);
-    expect((await test(_id)).body.error).toBe('WEBHOOK_ENDPOINT_NOT_ACTIVE');
+    expect((await sendTestEvent(_id)).body.error).toBe('WEBHOOK_ENDPOINT_NOT_ACTIVE');
     const refused = await company.as.put(path, { json: { status: 'disabled', description: 'Same' } });
     expect([refused.status, refused.body.description]).toEqual([200, 'Same']);
     await receiver.behave('ok');
     const { body } = await company.as.put(path, { json: { status: 'active' } });
     expect([body.status, body.disabled_reason]).toEqual(['active', null]);
-    await test(_id);
-    await arrived(receiver, 2);
+    await sendTestEvent(_id);
+    await waitForArrivals(receiver, 2);
   });
 
   it('that fails for days is disabled', async () => {
-    const receiver = aReceiver('status.500');
-    const { _id } = await anEndpoint(company, receiver, ['company.updated']);
-    await test(_id);
-    await expect.poll(async () => (await deliveriesOf(_id))[0]?.attempts.length).toBeGreaterThan(0);
+    const receiver = createReceiver('status.500');
+    const { _id } = await createEndpoint(company, receiver, ['company.updated']);
+    await sendTestEvent(_id);
+    await expect.poll(async () => (await listDeliveries(_id))[0]?.attempts.length).toBeGreaterThan(0);
     advanceClock(2 * HOUR_MS);
     try {
       const sender = env.WEBHOOK_SENDER.getByName(_id);
@@ -160,44 +160,44 @@ describe('a webhook endpoint', () => {
     } finally {
       resetClock();
     }
-    expect((await deliveriesOf(_id))[0].status).toBe('failed');
+    expect((await listDeliveries(_id))[0].status).toBe('failed');
   });
 
   it('also signs with the former secret for a day', async () => {
-    const receiver = aReceiver();
-    const { _id, secret } = await anEndpoint(company, receiver, ['company.updated']);
+    const receiver = createReceiver();
+    const { _id, secret } = await createEndpoint(company, receiver, ['company.updated']);
     const { status, body } = await company.as.post(`${ENDPOINTS_PATH}/${_id}/rotate-secret`);
     expect(status).toBe(200);
     expect(Date.parse(body.former_until) - Date.now()).toBeGreaterThan(23 * HOUR_MS);
-    await test(_id);
-    const [received] = await arrived(receiver);
+    await sendTestEvent(_id);
+    const [received] = await waitForArrivals(receiver);
     for (const each of [secret, body.secret]) {
       expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
     }
   });
 
   it('that is slow does not delay others', async () => {
-    const [mute, good] = [aReceiver('mute'), aReceiver()];
-    await anEndpoint(company, mute, ['group.created']);
-    await anEndpoint(company, good, ['group.created']);
+    const [mute, good] = [createReceiver('mute'), createReceiver()];
+    await createEndpoint(company, mute, ['group.created']);
+    await createEndpoint(company, good, ['group.created']);
     const begun = Date.now();
-    for (let n = 0; n < 8; n += 1) await aGroup();
-    await arrived(good, 8);
+    for (let n = 0; n < 8; n += 1) await createGroup();
+    await waitForArrivals(good, 8);
     expect(Date.now() - begun).toBeLessThan(12_000);
   });
 
   it('gets no events from while it is paused, not even later', async () => {
-    const receiver = aReceiver();
-    const { _id } = await anEndpoint(company, receiver, ['group.created', 'group.deleted']);
+    const receiver = createReceiver();
+    const { _id } = await createEndpoint(company, receiver, ['group.created', 'group.deleted']);
     const path = `${ENDPOINTS_PATH}/${_id}`;
     await company.as.put(path, { json: { status: 'paused' } });
-    const { _id: id } = await aGroup();
-    const told = aReceiver();
-    await anEndpoint(company, told, ['group.deleted']);
+    const { _id: id } = await createGroup();
+    const told = createReceiver();
+    await createEndpoint(company, told, ['group.deleted']);
     await company.as.put(path, { json: { status: 'active' } });
     await company.as.delete(`/v1/groups/${id}`);
-    await arrived(told);
-    const [first] = await arrived(receiver);
+    await waitForArrivals(told);
+    const [first] = await waitForArrivals(receiver);
     expect(first?.event.type).toBe('group.deleted');
   });
 });

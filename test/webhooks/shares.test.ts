@@ -9,7 +9,7 @@ import { countRows } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver, waitForArrivals } from './support.ts';
 import { ROUTE_EVENTS } from './told.ts';
 
 let company: Company;
@@ -19,22 +19,22 @@ let visualization: { _id: string };
 
 beforeAll(async () => {
   company = await aCompany();
-  receiver = aReceiver();
-  await anEndpoint(company, receiver);
+  receiver = createReceiver();
+  await createEndpoint(company, receiver);
   visualization = await aVisualization(company.as, 'select 1');
   dashboard = await aDashboard(company.as, [visualization]);
 });
 
 it('share events from just before a pause are sent after it, those from during the pause never', async () => {
-  const paused = aReceiver();
-  const { _id } = await anEndpoint(company, paused, ['share.created']);
+  const paused = createReceiver();
+  const { _id } = await createEndpoint(company, paused, ['share.created']);
   const turn = (status: string) => must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status } }));
-  const before = await aShare();
+  const before = await createShare();
   await turn('paused');
-  await aShare();
+  await createShare();
   await turn('active');
-  const after = await aShare();
-  await arrived(paused, 2);
+  const after = await createShare();
+  await waitForArrivals(paused, 2);
   const told = (await paused.received()).map(({ event }) => event.data.share_id);
   expect(new Set(told)).toEqual(new Set([before, after]));
 });
@@ -42,13 +42,13 @@ it('share events from just before a pause are sent after it, those from during t
 const OUTSIDER = 'outsider@elsewhere.test';
 const SHARED = () => `/api/v1/dashboards/${dashboard._id}/shares`;
 
-const aSharedDashboard = async () => {
+const createSharedDashboard = async () => {
   const { _id } = await aDashboard(company.as, [visualization]);
   await must(company.as.post(`/api/v1/dashboards/${_id}/shares`, { json: { share_type: 'link' } }));
   return _id as string;
 };
-const aShare = async () => (await must(company.as.post(SHARED(), { json: { share_type: 'link' } }))).id as string;
-const aMembership = async () => {
+const createShare = async () => (await must(company.as.post(SHARED(), { json: { share_type: 'link' } }))).id as string;
+const createMembership = async () => {
   const { id, members } = await aContext(company, [], [`member-${Math.random()}@elsewhere.test`]);
   return `${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`;
 };
@@ -77,16 +77,16 @@ const CHANGES: Record<string, Change> = {
   ]),
   'PUT /api/v1/dashboard-shares/{shareId}': change('share.updated', async () => [
     'PUT',
-    `/api/v1/dashboard-shares/${await aShare()}`,
+    `/api/v1/dashboard-shares/${await createShare()}`,
     { name: 'Renamed' },
   ]),
   'DELETE /api/v1/dashboard-shares/{shareId}': change('share.revoked', async () => [
     'DELETE',
-    `/api/v1/dashboard-shares/${await aShare()}`,
+    `/api/v1/dashboard-shares/${await createShare()}`,
   ]),
   'DELETE /v1/dashboards/{id}': change('share.revoked', async () => [
     'DELETE',
-    `/v1/dashboards/${await aSharedDashboard()}`,
+    `/v1/dashboards/${await createSharedDashboard()}`,
   ]),
   'POST /api/v1/share-contexts': change('context.created', async () => ['POST', CONTEXTS_PATH, { name: 'Made' }]),
   'PUT /api/v1/share-contexts/{id}': change('context.updated', async () => [
@@ -110,7 +110,7 @@ const CHANGES: Record<string, Change> = {
   ]),
   'DELETE /api/v1/share-contexts/{id}/members/{memberId}': change('member.removed', async () => [
     'DELETE',
-    await aMembership(),
+    await createMembership(),
   ]),
   'POST /api/v1/share-auth/verify': {
     type: 'auth.verified',
@@ -152,7 +152,7 @@ const CHANGES: Record<string, Change> = {
 /** Routes that change nothing of what is told: somebody asked for a code. */
 const CHANGES_NOTHING = ['POST /api/v1/share-auth/request'];
 
-const fails = () => Promise.reject(new Error('It is away.'));
+const failToSend = () => Promise.reject(new Error('It is away.'));
 
 /** Every place but the control database is away: what a request would do after its commit is as if it had broken off there. */
 const afterwardsAway = {
@@ -160,23 +160,23 @@ const afterwardsAway = {
     getByName: (name: string) =>
       new Proxy(env.COMPANY_LOG.getByName(name), {
         get: (log, method) => {
-          if (method === 'appendAll') return fails;
+          if (method === 'appendAll') return failToSend;
           const calls = log as unknown as Record<string | symbol, (...given: unknown[]) => unknown>;
           return (...given: unknown[]) => calls[method]?.(...given);
         },
       }),
   },
-  SHARE_EVENTS: { send: fails, sendBatch: fails },
+  SHARE_EVENTS: { send: failToSend, sendBatch: failToSend },
   FILES: new Proxy(env.FILES, {
     get: (bucket, method) => {
-      if (method === 'put') return fails;
+      if (method === 'put') return failToSend;
       const call = Reflect.get(bucket, method) as (...given: unknown[]) => unknown;
       return typeof call === 'function' ? call.bind(bucket) : call;
     },
   }),
 } as unknown as Record<string, string>;
 
-const inLog = async (type: string): Promise<number> =>
+const readFromLog = async (type: string): Promise<number> =>
   (await must(company.as.get(`/api/v1/share-events?type=${type}`))).total;
 
 const WAITING = "outbox where company_id = ? and message ->> '$.event.type' = ?";
@@ -192,20 +192,20 @@ describe('a change of a share, context or embed', () => {
   it.each(Object.entries(CHANGES))('by %s writes no event when its transaction fails', async (_, { type, request }) => {
     const send = await request();
     await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
-    const before = await inLog(type);
+    const before = await readFromLog(type);
     expect((await send({ env: createFailingEnv(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
-    expect([await countRows(WAITING, company.id, type), await inLog(type)]).toEqual([0, before]);
+    expect([await countRows(WAITING, company.id, type), await readFromLog(type)]).toEqual([0, before]);
   });
 
   it.each(Object.entries(CHANGES))('by %s has its event sent later if the queue is down', async (_, change) => {
     const { type } = change;
     const send = await change.request();
     await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
-    const before = await inLog(type);
+    const before = await readFromLog(type);
     expect((await send({ env: afterwardsAway })).status).toBeLessThan(300);
-    expect([await countRows(WAITING, company.id, type), await inLog(type)]).toEqual([1, before]);
+    expect([await countRows(WAITING, company.id, type), await readFromLog(type)]).toEqual([1, before]);
     await runScheduled();
-    await expect.poll(() => inLog(type)).toBe(before + 1);
+    await expect.poll(() => readFromLog(type)).toBe(before + 1);
     await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
   });
 
@@ -215,7 +215,7 @@ describe('a change of a share, context or embed', () => {
       const ids = new Map((await receiver.received()).map(({ event, headers }) => [headers['webhook-id'], event.type]));
       return types.map((type) => [type, [...ids.values()].filter((each) => each === type).length]);
     };
-    const kept = await Promise.all(types.map(async (type) => [type, await inLog(type)]));
+    const kept = await Promise.all(types.map(async (type) => [type, await readFromLog(type)]));
     await expect.poll(told, { timeout: 60_000, interval: 1000 }).toEqual(kept);
   });
 });

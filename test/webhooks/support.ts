@@ -14,7 +14,7 @@ export interface Receiver {
 let createdCount = 0;
 
 /** A place where webhooks arrive, which behaves as it is told: see `test/support/webhook-receiver.ts`. */
-export function aReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): Receiver {
+export function createReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): Receiver {
   createdCount += 1;
   const key = `${createdCount}-${Math.random().toString(36).slice(2)}`;
   const base = inject('webhookReceiverUrl');
@@ -32,14 +32,14 @@ export function aReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): 
 }
 
 /** An endpoint at a receiver. */
-export async function anEndpoint(company: Company, receiver: Pick<Receiver, 'url'>, event_types: string[] = ['*']) {
+export async function createEndpoint(company: Company, receiver: Pick<Receiver, 'url'>, event_types: string[] = ['*']) {
   const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url: receiver.url, event_types } });
   expect(status).toBe(201);
   return body as { _id: string; secret: string };
 }
 
 /** Waits until so many have come. */
-export async function arrived(receiver: Receiver, count = 1) {
+export async function waitForArrivals(receiver: Receiver, count = 1) {
   await expect.poll(async () => (await receiver.received()).length).toBeGreaterThanOrEqual(count);
   return receiver.received();
 }

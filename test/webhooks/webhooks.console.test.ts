@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeGroupInput } from '../support/console.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { anEndpoint, aReceiver, arrived, ENDPOINTS_PATH } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 describe('a webhook endpoint', () => {
   it('is made, read, listed, changed and deleted', async () => {
-    const receiver = aReceiver();
+    const receiver = createReceiver();
     const sent = { url: receiver.url, description: 'Ours', event_types: ['group.created'], status: 'active' };
     const { status, body, headers } = await company.as.post(ENDPOINTS_PATH, { json: sent });
     expect(status).toBe(201);
@@ -36,10 +36,10 @@ describe('a webhook endpoint', () => {
   });
 
   it('is sent events that the official library verifies', async () => {
-    const receiver = aReceiver();
-    const { secret } = await anEndpoint(company, receiver);
+    const receiver = createReceiver();
+    const { secret } = await createEndpoint(company, receiver);
     const group = (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;
-    const [first] = await arrived(receiver);
+    const [first] = await waitForArrivals(receiver);
     expect(first?.event).toEqual({ type: 'group.created', timestamp: expect.any(String), data: group });
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
     expect(() => new Webhook(`whsec_${btoa('another')}`).verify(first?.body ?? '', first?.headers ?? {})).toThrow();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type JsonSchema, junk, known, knownOf, valuesOf } from './values.ts';
+import { generateKnown, generateValues, type JsonSchema, junkValue, knownOfAnyKind } from './values.ts';
 
 /** Who sends a request. */
 export type Who = 'owner' | 'weak' | 'nobody' | 'forger';
@@ -36,34 +36,36 @@ export interface Description {
 const WILDNESS = 1 / 12;
 
 /** Requests to any of the operations, most of them nearly right. */
-export function requestsOf({ paths, components }: Description): fc.Arbitrary<RandomRequest> {
+export function generateRequests({ paths, components }: Description): fc.Arbitrary<RandomRequest> {
   const resolve = (ref: string) => components.schemas[ref.split('/').at(-1) as string] as JsonSchema;
   const each = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => requestTo(path, method.toUpperCase(), operation, resolve)),
+    Object.entries(item).map(([method, operation]) => generateRequest(path, method.toUpperCase(), operation, resolve)),
   );
   return fc.oneof(...each);
 }
 
-function requestTo(
+function generateRequest(
   template: string,
   method: string,
   { parameters = [], requestBody }: Operation,
   resolve: (ref: string) => JsonSchema,
 ): fc.Arbitrary<RandomRequest> {
   const asked = parameters.filter((parameter) => parameter.in === 'query');
-  const query = fc.tuple(...asked.map((parameter) => queryPart(parameter, resolve)));
+  const query = fc.tuple(...asked.map((parameter) => generateQueryPart(parameter, resolve)));
   const words = template.split('/');
   const segments = fc.tuple(
-    ...words.map((part, at) => (part.startsWith('{') ? segmentAfter(kindAt(words, at)) : fc.constant(part))),
+    ...words.map((part, at) => (part.startsWith('{') ? generateSegment(findKindAt(words, at)) : fc.constant(part))),
   );
   const json = requestBody?.content['application/json'];
   const bodies: fc.Arbitrary<RandomRequest['body']>[] = [];
   if (json)
-    bodies.push(valuesOf(json.schema, resolve, WILDNESS).map((value) => ({ text: JSON.stringify(value) ?? '' })));
-  if (requestBody?.content['multipart/form-data']) bodies.push(form);
+    bodies.push(generateValues(json.schema, resolve, WILDNESS).map((value) => ({ text: JSON.stringify(value) ?? '' })));
+  if (requestBody?.content['multipart/form-data']) bodies.push(formRequest);
   const right = bodies.length > 0 ? fc.oneof(...bodies) : fc.constant(null);
   const body =
-    method === 'GET' ? fc.constant(null) : fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: wrong });
+    method === 'GET'
+      ? fc.constant(null)
+      : fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: wrongRequest });
   return fc
     .record({ who: WHO, query, segments, headers: HEADERS, body })
     .map(({ who, query: asking, segments: path, headers, body: sent }) => {
@@ -85,16 +87,16 @@ const WHO = fc.oneof(
 );
 
 /** The last word of a path before one of its parameters: what the parameter is an id of. */
-const kindAt = (parts: string[], at: number): string =>
+const findKindAt = (parts: string[], at: number): string =>
   parts.slice(0, at).findLast((part) => part !== '' && !part.startsWith('{')) ?? '';
 
 /** The kind of what a route answers. */
-export const kindOf = (template: string): string => kindAt(template.split('/'), template.split('/').length);
+export const findKind = (template: string): string => findKindAt(template.split('/'), template.split('/').length);
 
-const segmentAfter = (kind: string) =>
+const generateSegment = (kind: string) =>
   fc.oneof(
-    { weight: 20, arbitrary: knownOf(kind) },
-    { weight: 1, arbitrary: known },
+    { weight: 20, arbitrary: generateKnown(kind) },
+    { weight: 1, arbitrary: knownOfAnyKind },
     {
       weight: 1,
       arbitrary: fc.constantFrom('acme', 'overview', 'regions', 'f'.repeat(24), '0194c0de-0000-7000-8000-000000000000'),
@@ -109,11 +111,11 @@ const segmentAfter = (kind: string) =>
     },
   );
 
-function queryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
+function generateQueryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
   const { name, required, schema, style } = parameter;
-  if (style === 'form') return openPart;
+  if (style === 'form') return generateOpenPart;
   if (style === 'deepObject') return deepObject(name, Object(schema.anyOf?.[0]?.additionalProperties), resolve);
-  const written = valuesOf(schema, resolve, WILDNESS, name).map((value) => {
+  const written = generateValues(schema, resolve, WILDNESS, name).map((value) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
     return `${name}=${text.startsWith('@known:') ? text : encodeURIComponent(text.toWellFormed())}`;
   });
@@ -127,7 +129,7 @@ function queryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): 
 }
 
 /** A parameter whose name depends on the data. */
-const openPart = fc
+const generateOpenPart = fc
   .tuple(
     fc.constantFrom('region', 'regions', 'days.from', 'nope', '__proto__', ''),
     fc.constantFrom('north', '1', '', '%'),
@@ -139,7 +141,9 @@ function deepObject(name: string, { properties = {} }: JsonSchema, resolve: (ref
   const member = fc.constantFrom('id', 'day', 'region', 'amount', 'nope', '__proto__', '');
   const inner = fc
     .constantFrom(...Object.keys(properties))
-    .chain((key) => fc.tuple(fc.constant(key), fc.oneof(valuesOf(properties[key] ?? {}, resolve, WILDNESS), WRITTEN)));
+    .chain((key) =>
+      fc.tuple(fc.constant(key), fc.oneof(generateValues(properties[key] ?? {}, resolve, WILDNESS), WRITTEN)),
+    );
   const encoded = (value: unknown) => encodeURIComponent(String(value).toWellFormed());
   return fc
     .tuple(fc.array(fc.tuple(member, inner), { maxLength: 3 }), fc.boolean())
@@ -202,17 +206,17 @@ const HEADERS: fc.Arbitrary<Record<string, string>> = fc.oneof(
   },
 );
 
-const wrong: fc.Arbitrary<RandomRequest['body']> = fc.oneof(
+const wrongRequest: fc.Arbitrary<RandomRequest['body']> = fc.oneof(
   fc.constantFrom(
     null,
     ...['', '{', 'null', '[]', '"x"', '{"a":1}}', '1e999', '\u0000', '['.repeat(2_000)].map((text) => ({ text })),
   ),
-  junk.map((value) => ({ text: JSON.stringify(value) ?? '' })),
+  junkValue.map((value) => ({ text: JSON.stringify(value) ?? '' })),
 );
 
 const FILES = ['day,region,amount\n2026-01-05,north,10.50\n', 'city\nLisboa\n', '', '\u0000', 'a,a\n"', ';;;\n1;2\n'];
 
-const form: fc.Arbitrary<RandomRequest['body']> = fc
+const formRequest: fc.Arbitrary<RandomRequest['body']> = fc
   .array(
     fc.tuple(
       fc.constantFrom('files', 'files', 'file', 'mode', 'business_domains', 'text', 'x'),

@@ -24,13 +24,14 @@ export interface JsonSchema {
 }
 
 /** Stands for something the system answered earlier, of this kind where there is one; `withKnown` puts it in. */
-export const knownOf = (kind: string): fc.Arbitrary<string> => fc.nat(999_999).map((pick) => `@known:${kind}:${pick}`);
+export const generateKnown = (kind: string): fc.Arbitrary<string> =>
+  fc.nat(999_999).map((pick) => `@known:${kind}:${pick}`);
 
 /** An id, slug or token of any kind. */
-export const known = knownOf('');
+export const knownOfAnyKind = generateKnown('');
 
 /** What the system answered, for later requests to name: ids, slugs, tokens, by the word that stands before them in paths. */
-export class Known {
+export class KnownValues {
   readonly #all: string[] = [];
   readonly #byKind = new Map<string, string[]>();
 
@@ -80,7 +81,7 @@ const character = fc.nat(0x10ffff - SURROGATES.count).map(
 );
 
 /** Values that no schema asks for. */
-export const junk: fc.Arbitrary<unknown> = fc.oneof(
+export const junkValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<unknown>(null, '', ' ', '\u0000', '\ud800', '__proto__', -1, 0, 1.5, 1e308) },
   {
     weight: 2,
@@ -92,18 +93,18 @@ export const junk: fc.Arbitrary<unknown> = fc.oneof(
     weight: 1,
     arbitrary: fc.constantFrom('x'.repeat(5_000), 'é'.repeat(300), "'; --", '2026-02-30', '*', '{{x}}', '..'),
   },
-  { weight: 1, arbitrary: known },
+  { weight: 1, arbitrary: knownOfAnyKind },
 );
 
 /** Values of a schema, mostly: one in `1 / wildness` places holds something else. */
-export function valuesOf(
+export function generateValues(
   schema: JsonSchema,
   resolve: (ref: string) => JsonSchema,
   wildness: number,
   name = '',
   depth = 0,
 ): fc.Arbitrary<unknown> {
-  const inner = (part: JsonSchema, of = name) => valuesOf(part, resolve, wildness, of, depth + 1);
+  const inner = (part: JsonSchema, of = name) => generateValues(part, resolve, wildness, of, depth + 1);
   const right = (): fc.Arbitrary<unknown> => {
     if (schema.$ref) return inner(resolve(schema.$ref));
     if ('const' in schema) return fc.constant(schema.const);
@@ -115,17 +116,23 @@ export function valuesOf(
       return parts.map((values) => Object.assign({}, ...values.filter((value) => typeof value === 'object')));
     }
     const types = [schema.type ?? 'any'].flat();
-    return fc.oneof(...types.map((type) => ofType(type, schema, inner, name, depth)));
+    return fc.oneof(...types.map((type) => generateOfType(type, schema, inner, name, depth)));
   };
-  return fc.oneof({ weight: Math.round(1 / wildness), arbitrary: right() }, { weight: 1, arbitrary: junk });
+  return fc.oneof({ weight: Math.round(1 / wildness), arbitrary: right() }, { weight: 1, arbitrary: junkValue });
 }
 
-type Inner = (part: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
+type GenerateInner = (part: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
 
-function ofType(type: string, schema: JsonSchema, inner: Inner, name: string, depth: number): fc.Arbitrary<unknown> {
+function generateOfType(
+  type: string,
+  schema: JsonSchema,
+  inner: GenerateInner,
+  name: string,
+  depth: number,
+): fc.Arbitrary<unknown> {
   switch (type) {
     case 'object':
-      return anObject(schema, inner, depth);
+      return generateObject(schema, inner, depth);
     case 'array': {
       const maxLength = Math.min(schema.maxItems ?? 4, 4);
       const minLength = Math.min(schema.minItems ?? 0, maxLength);
@@ -142,17 +149,17 @@ function ofType(type: string, schema: JsonSchema, inner: Inner, name: string, de
     case 'null':
       return fc.constant(null);
     case 'string':
-      return aString(schema, name);
+      return generateString(schema, name);
     default:
-      return junk;
+      return junkValue;
   }
 }
 
-function anObject(schema: JsonSchema, inner: Inner, depth: number): fc.Arbitrary<unknown> {
+function generateObject(schema: JsonSchema, inner: GenerateInner, depth: number): fc.Arbitrary<unknown> {
   const members = Object.entries(schema.properties ?? {});
   const required = new Set(schema.required);
   if (members.length === 0) {
-    const extra = typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : junk;
+    const extra = typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : junkValue;
     const keys = fc.constantFrom('regions', 'region', 'days', 'city', 'amount', 'name', '__proto__', 'constructor');
     return depth > 7 ? fc.constant({}) : fc.dictionary(keys, extra, { maxKeys: 4 });
   }
@@ -164,9 +171,12 @@ function anObject(schema: JsonSchema, inner: Inner, depth: number): fc.Arbitrary
 
 const word = fc.constantFrom('sales', 'regions', 'region', 'acme', 'orders', 'north', 'Analysts', 'stores', 'amount');
 
-function aString({ format, pattern, minLength = 0, maxLength = 60 }: JsonSchema, name: string): fc.Arbitrary<unknown> {
+function generateString(
+  { format, pattern, minLength = 0, maxLength = 60 }: JsonSchema,
+  name: string,
+): fc.Arbitrary<unknown> {
   if (/(^|_)(id|ids|Id|token|slug|sort_by|key|type)$|Ids$/.test(name)) {
-    return fc.oneof({ weight: 4, arbitrary: known }, { weight: 1, arbitrary: word });
+    return fc.oneof({ weight: 4, arbitrary: knownOfAnyKind }, { weight: 1, arbitrary: word });
   }
   if (name === 'sql' || name === 'formula' || name === 'filters') return fc.constantFrom(...SQL);
   if (format === 'email') return fc.constantFrom('owner@acme.test', 'ana@acme.test', 'x@y.example');
@@ -177,7 +187,7 @@ function aString({ format, pattern, minLength = 0, maxLength = 60 }: JsonSchema,
   if (format === 'uri' || /ur[il]|issuer|origin/.test(name))
     return fc.constantFrom('https://id.invalid', 'http://127.0.0.1:9/x');
   if (name === 'name' || name === 'display_name')
-    return fc.oneof(word, known, fc.string({ minLength: 1, maxLength: 20 }));
+    return fc.oneof(word, knownOfAnyKind, fc.string({ minLength: 1, maxLength: 20 }));
   if (pattern) {
     try {
       return fc.stringMatching(new RegExp(pattern.replace(/^\^?/, '^').replace(/\$?$/, '$')), { size: 'small' });
@@ -186,5 +196,5 @@ function aString({ format, pattern, minLength = 0, maxLength = 60 }: JsonSchema,
     }
   }
   const text = fc.string({ unit: 'grapheme', minLength: Math.min(minLength, 60), maxLength: Math.min(maxLength, 60) });
-  return fc.oneof(word, text, known);
+  return fc.oneof(word, text, knownOfAnyKind);
 }

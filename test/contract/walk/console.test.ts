@@ -6,7 +6,7 @@ import { readLink, readNewestMail } from '../../support/mail.ts';
 import { allow, must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
-import { type Step, walk } from '../walk.ts';
+import { type Step, walkRoutes } from '../walk.ts';
 import { SECOND_FACTOR, SESSIONS, SIGN_IN } from './sign-in.ts';
 
 afterAll(resetClock);
@@ -378,7 +378,7 @@ const OAUTH: Step[] = [
   { route: 'DELETE /v1/oauth-clients/{id}', params: { id: 'client' } },
 ];
 
-walk(
+walkRoutes(
   ['Console API'],
   'console',
   async () => {

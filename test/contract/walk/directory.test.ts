@@ -1,6 +1,6 @@
-import { aDirectory } from '../../directory/support.ts';
+import { createDirectory } from '../../directory/support.ts';
 import { aCompany } from '../../support/worlds.ts';
-import { walk } from '../walk.ts';
+import { walkRoutes } from '../walk.ts';
 
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0';
 const MESSAGES = 'urn:ietf:params:scim:api:messages:2.0';
@@ -18,12 +18,16 @@ const ana = {
   active: true,
 };
 
-walk(
+walkRoutes(
   ['SCIM 2.0'],
   'directory',
   async () => {
     const company = await aCompany({ slug: 'acme' });
-    return { company, callers: { directory: await aDirectory(company) }, kept: { kind: 'User', urn: `${CORE}:User` } };
+    return {
+      company,
+      callers: { directory: await createDirectory(company) },
+      kept: { kind: 'User', urn: `${CORE}:User` },
+    };
   },
   [
     { route: 'GET /scim/v2/ServiceProviderConfig' },

@@ -1,12 +1,12 @@
 import { answerConcepts, makeConceptCandidate } from '../../knowledge/jobs.ts';
 import { createModel, makeProposal } from '../../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
-import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import type { Step as Answered } from '../../support/ai-server.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { createHeldQueue } from '../../uploads/support.ts';
-import { type Step, type World, walk } from '../walk.ts';
+import { type Step, type World, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
@@ -231,18 +231,18 @@ const DELETIONS: Step[] = [
   { route: `DELETE ${KNOWLEDGE_PATH}/concepts/{id}`, params: concept },
 ];
 
-walk(
+walkRoutes(
   ['Domain knowledge'],
   'knowledge',
   async () => {
     const company = await aProvisionedCompany({ slug: 'acme' });
-    const orders = await aTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    const orders = await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
     const rows = [
       { total: 120.5, city: 'Recife' },
       { total: 80, city: 'Olinda' },
       { total: 30, city: 'Recife' },
     ];
-    await must(tableRoutes(company.as, orders).insert(rows));
+    await must(makeTableRoutes(company.as, orders).insert(rows));
     await createConcept(company.as, { name: 'Customer', type: 'entity_hint' });
     return { company };
   },

@@ -1,7 +1,7 @@
 import { aCompany, aProvisionedCompany } from '../../support/worlds.ts';
 import { makeFile, waitForAnalysis, waitForEnd } from '../../uploads/support.ts';
 import { formatMetadata, parseUploadId, VERSION } from '../../uploads/tus.ts';
-import { type Step, type World, walk } from '../walk.ts';
+import { type Step, type World, walkRoutes } from '../walk.ts';
 
 const CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
 const table = { id: 'table' };
@@ -163,7 +163,7 @@ const STEPS: Step[] = [
   { route: 'POST /v1/managed-tables/{id}/restore', params: table },
 ];
 
-walk(
+walkRoutes(
   ['Managed tables'],
   'managed-tables',
   async () => ({

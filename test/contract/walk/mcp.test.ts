@@ -1,13 +1,13 @@
-import { aTable, column } from '../../managed-tables/support.ts';
+import { column, createTable } from '../../managed-tables/support.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
-import { walk } from '../walk.ts';
+import { walkRoutes } from '../walk.ts';
 
-walk(
+walkRoutes(
   ['Model Context Protocol'],
   'mcp',
   async () => {
     const company = await aProvisionedCompany({ slug: 'acme' });
-    await aTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
     return { company };
   },
   [

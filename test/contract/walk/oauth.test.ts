@@ -1,6 +1,6 @@
-import { askedOf, consent, REDIRECT, requestOf, VERIFIER } from '../../oauth/support.ts';
+import { giveConsent, makeAuthorizationQuery, REDIRECT, readConsentRequest, VERIFIER } from '../../oauth/support.ts';
 import { aCompany } from '../../support/worlds.ts';
-import { walk } from '../walk.ts';
+import { walkRoutes } from '../walk.ts';
 
 const headers = { 'content-type': 'application/x-www-form-urlencoded' };
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
@@ -8,7 +8,7 @@ const form = (fields: Record<string, string>) => new URLSearchParams(fields).toS
 let asked: Record<string, string> = {};
 let code = '';
 
-walk(['OAuth'], 'oauth', async () => ({ company: await aCompany({ slug: 'acme' }) }), [
+walkRoutes(['OAuth'], 'oauth', async () => ({ company: await aCompany({ slug: 'acme' }) }), [
   { route: 'GET /.well-known/oauth-protected-resource' },
   { route: 'GET /.well-known/oauth-protected-resource/mcp' },
   { route: 'GET /.well-known/oauth-authorization-server' },
@@ -20,7 +20,7 @@ walk(['OAuth'], 'oauth', async () => ({ company: await aCompany({ slug: 'acme' }
   {
     route: 'GET /oauth/authorize',
     before: async ({ kept }) => {
-      asked = await requestOf(kept.client as string);
+      asked = await makeAuthorizationQuery(kept.client as string);
     },
     query: () => asked,
     unshown: true,
@@ -28,7 +28,7 @@ walk(['OAuth'], 'oauth', async () => ({ company: await aCompany({ slug: 'acme' }
   {
     route: 'POST /oauth/token',
     before: async ({ kept, company }) => {
-      code = (await consent(company.as, await askedOf(kept.client as string))).get('code') as string;
+      code = (await giveConsent(company.as, await readConsentRequest(kept.client as string))).get('code') as string;
     },
     headers,
     body: ({ client }) =>

@@ -1,10 +1,10 @@
 import { expect, vi } from 'vitest';
 import { aQueue, finish } from '../../company-exports/support.ts';
-import { end, runErasure } from '../../organizations/looking.ts';
+import { endAtOnce, runErasure } from '../../organizations/looking.ts';
 import { allow, must, signed } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { aVisualization, parameter, someSales } from '../../visualizations/support.ts';
-import { type Step, walk } from '../walk.ts';
+import { type Step, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
 const account = { id: 'account' };
@@ -73,7 +73,7 @@ const STEPS: Step[] = [
     route: 'GET /admin/organizations/{id}/certificate',
     params: { id: 'organization' },
     before: async ({ kept }) => {
-      await end({ id: kept.organization as string });
+      await endAtOnce({ id: kept.organization as string });
       await runErasure({ id: kept.organization as string });
     },
   },
@@ -193,7 +193,7 @@ const STEPS: Step[] = [
   { route: 'GET /docs', unshown: true },
 ];
 
-walk(
+walkRoutes(
   ['Organization API'],
   'organization',
   async () => {

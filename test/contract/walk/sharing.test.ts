@@ -1,13 +1,13 @@
 import { expect, vi } from 'vitest';
-import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
-import { aSchedule, runNow, unsubscribeLinkIn } from '../../schedules/support.ts';
+import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
+import { createSchedule, runNow, unsubscribeLinkIn } from '../../schedules/support.ts';
 import { aContext, anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
 import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
 import { createCaller } from '../../support/api.ts';
 import { listMailsTo, readLink, readNewestMail } from '../../support/mail.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
-import { type Step, walk } from '../walk.ts';
+import { type Step, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
 const OUTSIDER = 'carla@customer.test';
@@ -126,7 +126,9 @@ const PORTAL: Step[] = [
   {
     route: 'GET /api/v1/public/logos/{company_id}/{logo_id}',
     before: async ({ company, kept }) => {
-      const { logo_url } = await must(company.as.put('/v1/company/branding/logo', { body: bytesOf(PICTURES.png) }));
+      const { logo_url } = await must(
+        company.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.png) }),
+      );
       [kept.logoCompany, kept.logo] = new URL(logo_url).pathname.split('/').slice(-2) as [string, string];
     },
     params: { company_id: 'logoCompany', logo_id: 'logo' },
@@ -178,7 +180,7 @@ const UNSUBSCRIBING: Step[] = [
     route: 'GET /unsubscribe/{token}',
     before: async ({ company: { as, owner }, kept }) => {
       const target = await must(as.get(`/v1/visualizations/${kept.visualization}`));
-      const { _id } = await aSchedule(as, target, { recipients: [{ user_id: owner.id }] });
+      const { _id } = await createSchedule(as, target, { recipients: [{ user_id: owner.id }] });
       await runNow(as, _id);
       kept.unsubscribing = unsubscribeLinkIn(readNewestMail(owner.email)).pathname.split('/').at(-1) as string;
     },
@@ -192,7 +194,7 @@ const UNSUBSCRIBING: Step[] = [
       const target = await must(company.as.get(`/v1/visualizations/${kept.visualization}`));
       const asked = 'asked@customer.test';
       await aContext(company, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [asked]);
-      await aSchedule(company.as, target, { recipients: [{ email: asked }] });
+      await createSchedule(company.as, target, { recipients: [{ email: asked }] });
       kept.asking = readLink(readNewestMail(asked)).pathname.split('/').at(-1) as string;
     },
     params: { token: 'asking' },
@@ -223,7 +225,7 @@ const ACTIVITY: Step[] = [
   { route: 'DELETE /api/v1/share-contexts/{id}', params: context },
 ];
 
-walk(
+walkRoutes(
   ['Sharing and embedding'],
   'sharing',
   async () => {

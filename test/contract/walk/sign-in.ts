@@ -1,8 +1,8 @@
 import { importJWK, SignJWT } from 'jose';
 import { inject } from 'vitest';
 import { aQueue } from '../../company-exports/support.ts';
-import { bytesOf, PICTURES } from '../../formats/image/pictures.ts';
-import { secretOfStart, start } from '../../single-sign-on/support.ts';
+import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
+import { secretOfStart, startSignIn } from '../../single-sign-on/support.ts';
 import { call, createCaller } from '../../support/api.ts';
 import { readCode, readNewestMail } from '../../support/mail.ts';
 import { type Authenticator, createAuthenticator } from '../../support/passkeys.ts';
@@ -14,14 +14,14 @@ import type { Step, World } from '../walk.ts';
 
 const CONSOLE = 'https://console.test/signed-in';
 const CLIENT = 'our-client';
-const issuer = () => `${inject('forgerUrl')}/plain`;
+const getIssuer = () => `${inject('forgerUrl')}/plain`;
 const company = { company_slug: 'company' };
 
 /** An ID token as the identity provider of the tests issues it. */
-async function idToken(email: string, audience: string, nonce?: string | null): Promise<string> {
+async function signIdToken(email: string, audience: string, nonce?: string | null): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const claims = {
-    iss: issuer(),
+    iss: getIssuer(),
     aud: audience,
     sub: 'subject',
     iat: now,
@@ -35,14 +35,14 @@ async function idToken(email: string, audience: string, nonce?: string | null): 
 }
 
 /** What the identity provider sends the person back with. */
-async function comeBack({ company: tenant, kept }: World): Promise<void> {
-  const { searchParams } = await start(tenant);
+async function returnFromProvider({ company: tenant, kept }: World): Promise<void> {
+  const { searchParams } = await startSignIn(tenant);
   kept.state = searchParams.get('state') as string;
   kept.exchange = secretOfStart(kept.state);
-  kept.code = await idToken(tenant.owner.email, CLIENT, searchParams.get('nonce'));
+  kept.code = await signIdToken(tenant.owner.email, CLIENT, searchParams.get('nonce'));
 }
-const authenticatorOf = (kept: World['kept']) => kept.authenticator as unknown as Authenticator;
-const ssoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
+const getAuthenticator = (kept: World['kept']) => kept.authenticator as unknown as Authenticator;
+const readSsoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
   ssoCode: new URL(headers.get('location') as string).searchParams.get('code') as string,
 });
 
@@ -73,19 +73,19 @@ export const SIGN_IN: Step[] = [
   },
   {
     route: 'PUT /v1/auth/social/config',
-    json: () => ({ providers: [{ issuer: issuer(), audience: 'mobile-app' }] }),
+    json: () => ({ providers: [{ issuer: getIssuer(), audience: 'mobile-app' }] }),
   },
   { route: 'GET /v1/auth/social/config' },
   {
     route: 'GET /v1/auth/social/{company_slug}/start',
     params: company,
-    query: () => ({ issuer: issuer() }),
+    query: () => ({ issuer: getIssuer() }),
     unshown: true,
   },
   {
     route: 'POST /v1/auth/social',
     before: async ({ kept, company: { owner } }) => {
-      kept.social = await idToken(owner.email, 'mobile-app');
+      kept.social = await signIdToken(owner.email, 'mobile-app');
     },
     json: ({ company, social }) => ({ company_slug: company, social_token: social }),
   },
@@ -93,7 +93,7 @@ export const SIGN_IN: Step[] = [
     route: 'PUT /v1/auth/sso/config',
     json: () => ({
       type: 'oidc',
-      issuer: issuer(),
+      issuer: getIssuer(),
       client_id: CLIENT,
       client_secret: 'a secret',
       redirect_uris: [CONSOLE],
@@ -109,17 +109,17 @@ export const SIGN_IN: Step[] = [
   {
     route: 'GET /v1/auth/sso/{company_slug}/callback',
     params: company,
-    before: comeBack,
+    before: returnFromProvider,
     query: ({ state, code }) => ({ state: state as string, code: code as string }),
-    keep: ssoCode,
+    keep: readSsoCode,
     unshown: true,
   },
   {
     route: 'POST /v1/auth/sso/{company_slug}/callback',
     params: company,
-    before: comeBack,
+    before: returnFromProvider,
     body: ({ state, code }) => new URLSearchParams({ state: state as string, code: code as string }),
-    keep: ssoCode,
+    keep: readSsoCode,
     unshown: true,
   },
   {
@@ -185,7 +185,7 @@ export const SESSIONS: Step[] = [
     route: 'POST /v1/auth/passkeys',
     as: ({ callers }) => callers.keyholder as never,
     before: async ({ kept }) => {
-      kept.created = (await authenticatorOf(kept).create(kept.creation)) as never;
+      kept.created = (await getAuthenticator(kept).create(kept.creation)) as never;
     },
     json: ({ created }) => ({ name: 'Work laptop', response: created, password: PASSWORD }),
     keep: ({ _id }) => ({ passkey: _id }),
@@ -210,7 +210,7 @@ export const SESSIONS: Step[] = [
   {
     route: 'POST /v1/auth/passkeys/verify',
     before: async ({ kept }) => {
-      kept.signed = (await authenticatorOf(kept).get(kept.request as never)) as never;
+      kept.signed = (await getAuthenticator(kept).get(kept.request as never)) as never;
     },
     json: ({ signed }, { company: { slug } }) => ({ company_slug: slug, response: signed }),
   },
@@ -228,7 +228,7 @@ export const SESSIONS: Step[] = [
     route: 'PUT /v1/company/branding',
     json: () => ({ name: 'Acme', primary_color: '#7a1f3d', font: 'serif', radius: 4, chart_palette: ['#7a1f3d'] }),
   },
-  { route: 'PUT /v1/company/branding/logo', body: () => bytesOf(PICTURES.png) },
+  { route: 'PUT /v1/company/branding/logo', body: () => decodePicture(PICTURES.png) },
   { route: 'GET /v1/company/branding' },
   // Its size is another one each time: what is shown waits.
   { route: 'POST /v1/company/exports', env: () => aQueue().env, keep: ({ export_id }) => ({ export: export_id }) },

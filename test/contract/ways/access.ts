@@ -9,18 +9,18 @@ import {
 } from '../../support/console.ts';
 import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
 import { aUser, type Company } from '../../support/worlds.ts';
-import { type AccessPath, type AccessTarget, type ActionPattern, post, put, resourceArnOf } from './way.ts';
+import { type AccessPath, type AccessTarget, type ActionPattern, makeResourceArn, post, put } from './way.ts';
 
-const aGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
+const createGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
 
 /** A policy that allows next to nothing, so that whoever is asked may grant it. */
-async function aPolicy({ as }: Company) {
+async function createPolicy({ as }: Company) {
   const json = makePolicyInput([allow('users:list')], { name: makeName('Matrix').replaceAll(' ', '-') });
   return (await must(as.post('/v1/policies', { json }))) as { _id: string; arn: string };
 }
 
 /** A group that is named in a body, by its id. */
-const namedGroup = (
+const makeNamedGroupWay = (
   way: string,
   route: string,
   besides: ActionPattern[],
@@ -32,14 +32,14 @@ const namedGroup = (
   besides,
   denied: ['groups:get'],
   async make(company) {
-    const id = await aGroup(company);
-    return { arn: resourceArnOf(company, 'group', id), ask: await askOf(company, id) };
+    const id = await createGroup(company);
+    return { arn: makeResourceArn(company, 'group', id), ask: await askOf(company, id) };
   },
 });
 
-const groupsOf = async (company: Company) => `/v1/users/${(await aUser(company)).id}/groups`;
+const makeGroupsWay = async (company: Company) => `/v1/users/${(await aUser(company)).id}/groups`;
 
-const permissionOf = (method: 'post' | 'put' | 'delete'): AccessPath => ({
+const makePermissionWay = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   thing: 'permission',
   way: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[method],
   routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
@@ -48,15 +48,15 @@ const permissionOf = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   denied: ['permissions:get'],
   async make(company) {
     const id = await createPermission(company);
-    const path = `/v1/groups/${await aGroup(company)}/permissions`;
+    const path = `/v1/groups/${await createGroup(company)}/permissions`;
     return {
-      arn: resourceArnOf(company, 'permission', id),
+      arn: makeResourceArn(company, 'permission', id),
       ask: (as) => as[method](path, { json: { permissionIds: [id] } }),
     };
   },
 });
 
-const attachment = (surface: 'console' | 'organization', method: 'post' | 'delete'): AccessPath => ({
+const makeAttachmentWay = (surface: 'console' | 'organization', method: 'post' | 'delete'): AccessPath => ({
   thing: 'policy',
   way: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
   routes: [`${method.toUpperCase()} ${surface === 'console' ? '/v1' : ''}/groups/{id}/policies/{policy_id}`],
@@ -67,8 +67,8 @@ const attachment = (surface: 'console' | 'organization', method: 'post' | 'delet
       : ['groups:AttachPolicy', 'groups:DetachPolicy', 'users:list'],
   denied: ['policies:get'],
   async make(company) {
-    const { _id, arn } = await aPolicy(company);
-    const groupId = await aGroup(company);
+    const { _id, arn } = await createPolicy(company);
+    const groupId = await createGroup(company);
     if (method === 'delete') await must(company.as.post(`/v1/groups/${groupId}/policies/${_id}`));
     const path = `${surface === 'console' ? '/v1' : ''}/groups/${groupId}/policies/${_id}`;
     return { arn, ask: (as: Caller) => as[method](path) };
@@ -92,7 +92,7 @@ const PRINCIPALS = [
 ] as const;
 
 /** A service account whose keys are asked for on the console, where each key is a thing of its own. */
-const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: ActionPattern): AccessPath => ({
+const makeKeyWay = (way: string, method: 'get' | 'post' | 'delete', besides: ActionPattern): AccessPath => ({
   thing: 'service account on the console',
   way,
   routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
@@ -102,7 +102,7 @@ const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: Acti
     const { id, keyId } = await aServiceAccountThat(company);
     const path = `/v1/service-accounts/${id}/keys`;
     return {
-      arn: resourceArnOf(company, 'service account on the console', id),
+      arn: makeResourceArn(company, 'service account on the console', id),
       ask: (as) => as[method](method === 'delete' ? `${path}/${keyId}` : path),
     };
   },
@@ -110,9 +110,9 @@ const byItsKeys = (way: string, method: 'get' | 'post' | 'delete', besides: Acti
 
 /** People, groups, policies and service accounts that are named in a body, or beside another thing. */
 export const NAMED_RESOURCE_WAYS: AccessPath[] = [
-  byItsKeys('its keys', 'get', 'api_keys:list'),
-  byItsKeys('given a key', 'post', 'api_keys:create'),
-  byItsKeys('a key of it, revoked', 'delete', 'api_keys:delete'),
+  makeKeyWay('its keys', 'get', 'api_keys:list'),
+  makeKeyWay('given a key', 'post', 'api_keys:create'),
+  makeKeyWay('a key of it, revoked', 'delete', 'api_keys:delete'),
   {
     thing: 'service account on the console',
     way: 'its permissions, simulated',
@@ -123,21 +123,21 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
       const { id } = await aServiceAccountThat(company);
       const json = { principal: { type: 'service_account', id }, checks: [{ action: 'users:list', resource: '*' }] };
       return {
-        arn: resourceArnOf(company, 'service account on the console', id),
+        arn: makeResourceArn(company, 'service account on the console', id),
         ask: post('/v1/policies/simulate', json),
       };
     },
   },
-  namedGroup('entered by a user', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
-    post(await groupsOf(company), { group_ids: [id] }),
+  makeNamedGroupWay('entered by a user', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
+    post(await makeGroupsWay(company), { group_ids: [id] }),
   ),
-  namedGroup(
+  makeNamedGroupWay(
     'made the only group of a user',
     'PUT /v1/users/{id}/groups',
     ['users:assign_groups'],
-    async (company, id) => put(await groupsOf(company), { group_ids: [id] }),
+    async (company, id) => put(await makeGroupsWay(company), { group_ids: [id] }),
   ),
-  namedGroup('left by a user', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
+  makeNamedGroupWay('left by a user', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
     const user = await aUser(company);
     await addToGroups(company, user.id, id);
     return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
@@ -149,11 +149,11 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     besides: ['users:assign_groups'],
     denied: ['groups:get'],
     async make(company) {
-      const id = await aGroup(company);
+      const id = await createGroup(company);
       const user = await aUser(company);
       await addToGroups(company, user.id, id);
       return {
-        arn: resourceArnOf(company, 'group', id),
+        arn: makeResourceArn(company, 'group', id),
         async ask(as) {
           const answer = await as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } });
           const { group_ids } = await must(company.as.get(`/v1/users/${user.id}`));
@@ -170,13 +170,13 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     besides: ['users:list'],
     denied: ['groups:get'],
     async make(company) {
-      const id = await aGroup(company);
+      const id = await createGroup(company);
       await addToGroups(company, (await aUser(company)).id, id);
-      return { arn: resourceArnOf(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
+      return { arn: makeResourceArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
     },
     reached: ({ body }) => body.total === 1,
   },
-  namedGroup('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
+  makeNamedGroupWay('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
     post('/v1/users/invite', {
       email: `${makeName('invited').replace(' ', '-')}@matrix.test`,
       group_ids: [id],
@@ -194,7 +194,10 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
         const id = await made(company);
         const type = thing.replace(' ', '_');
         const json = { principal_type: type, principal_id: id, account_id: company.accountId };
-        return { arn: resourceArnOf(company, thing, id), ask: post(`/groups/${await aGroup(company)}/bindings`, json) };
+        return {
+          arn: makeResourceArn(company, thing, id),
+          ask: post(`/groups/${await createGroup(company)}/bindings`, json),
+        };
       },
     }),
   ),
@@ -211,7 +214,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
           principal: { type: thing.replace(' ', '_'), id },
           checks: [{ action: 'users:list', resource: '*' }],
         };
-        return { arn: resourceArnOf(company, thing, id), ask: post('/v1/policies/simulate', json) };
+        return { arn: makeResourceArn(company, thing, id), ask: post('/v1/policies/simulate', json) };
       },
     }),
   ),
@@ -224,17 +227,17 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     async make(company) {
       const id = await createPermission(company);
       return {
-        arn: resourceArnOf(company, 'permission', id),
+        arn: makeResourceArn(company, 'permission', id),
         ask: post('/v1/groups', makeGroupInput({ permissionIds: [id] })),
       };
     },
   },
-  permissionOf('post'),
-  permissionOf('put'),
-  permissionOf('delete'),
+  makePermissionWay('post'),
+  makePermissionWay('put'),
+  makePermissionWay('delete'),
   ...(['console', 'organization'] as const).flatMap((surface) => [
-    attachment(surface, 'post'),
-    attachment(surface, 'delete'),
+    makeAttachmentWay(surface, 'post'),
+    makeAttachmentWay(surface, 'delete'),
   ]),
   {
     thing: 'policy',
@@ -244,7 +247,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     besides: ['policies:create', 'users:list'],
     denied: ['policies:get'],
     async make(company) {
-      const { _id, arn } = await aPolicy(company);
+      const { _id, arn } = await createPolicy(company);
       const json = { name: makeName('Clone').replaceAll(' ', '-') };
       return { arn, ask: post(`/v1/policies/${_id}/clone`, json) };
     },

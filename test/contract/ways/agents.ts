@@ -1,6 +1,6 @@
-import { aPlacedVisualization } from './showing.ts';
-import { tool, toolAnswered } from './tables.ts';
-import { type AccessPath, resourceArnOf } from './way.ts';
+import { createPlacedVisualization } from './showing.ts';
+import { callTool, hasToolAnswered } from './tables.ts';
+import { type AccessPath, makeResourceArn } from './way.ts';
 
 /** Dashboards and what stands on them, through the tools of agents. */
 export const MCP_WAYS: AccessPath[] = [
@@ -11,11 +11,11 @@ export const MCP_WAYS: AccessPath[] = [
     needs: ['dashboards:get'],
     denied: ['dashboards:get'],
     async make(company) {
-      const { dashboard } = await aPlacedVisualization(company);
-      const ask = tool('run_dashboard', { dashboard_id: dashboard._id });
-      return { arn: resourceArnOf(company, 'dashboard', dashboard._id), ask };
+      const { dashboard } = await createPlacedVisualization(company);
+      const ask = callTool('run_dashboard', { dashboard_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask };
     },
-    reached: toolAnswered,
+    reached: hasToolAnswered,
   },
   {
     thing: 'visualization',
@@ -24,11 +24,11 @@ export const MCP_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: ['visualizations:get', 'visualizations:execute'],
     async make(company) {
-      const { dashboard, visualization } = await aPlacedVisualization(company);
-      const ask = tool('run_dashboard', { dashboard_id: dashboard._id });
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      const { dashboard, visualization } = await createPlacedVisualization(company);
+      const ask = callTool('run_dashboard', { dashboard_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
     reached: (answer) =>
-      toolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,
+      hasToolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,
   },
 ];

@@ -1,22 +1,22 @@
 import type { Action } from '../../../src/permissions/actions.ts';
 import {
-  aDirectory,
-  aDirectoryGroup,
-  aDirectoryUser,
+  createDirectory,
+  createDirectoryGroup,
+  createDirectoryUser,
   GROUPS_PATH,
-  groupInput,
-  patch as operations,
+  makeGroupInput,
+  makePatch as operations,
   USERS_PATH,
 } from '../../directory/support.ts';
 import type { Company } from '../../support/worlds.ts';
-import { type AccessPath, patch, post, put, resourceArnOf } from './way.ts';
+import { type AccessPath, makeResourceArn, patch, post, put } from './way.ts';
 
 const SEARCH_PATH = '/scim/v2/.search';
 
-const found = (id: string) => ({ filter: `id eq "${id}"` });
+const makeFilter = (id: string) => ({ filter: `id eq "${id}"` });
 
 /** A user or a group that a directory finds. */
-const listed = (thing: 'user' | 'group', route: string, denied: Action[], besides: Action[]): AccessPath => ({
+const makeListWay = (thing: 'user' | 'group', route: string, denied: Action[], besides: Action[]): AccessPath => ({
   thing,
   way: `found by a directory, ${route}`,
   routes: [route],
@@ -24,19 +24,20 @@ const listed = (thing: 'user' | 'group', route: string, denied: Action[], beside
   besides,
   denied,
   async make(company) {
-    const directory = await aDirectory(company);
-    const { id } = await (thing === 'user' ? aDirectoryUser(directory) : aDirectoryGroup(directory));
+    const directory = await createDirectory(company);
+    const { id } = await (thing === 'user' ? createDirectoryUser(directory) : createDirectoryGroup(directory));
     const [method, path = ''] = route.split(' ');
     return {
-      arn: resourceArnOf(company, thing, id),
-      ask: (as) => (method === 'GET' ? as.get(`${path}?${new URLSearchParams(found(id))}`) : post(path, found(id))(as)),
+      arn: makeResourceArn(company, thing, id),
+      ask: (as) =>
+        method === 'GET' ? as.get(`${path}?${new URLSearchParams(makeFilter(id))}`) : post(path, makeFilter(id))(as),
     };
   },
   reached: ({ body }) => body.totalResults === 1,
 });
 
 /** A user whom a directory changes. */
-const changed = (method: 'PUT' | 'PATCH', what: object, action: Action): AccessPath => ({
+const makeChangeWay = (method: 'PUT' | 'PATCH', what: object, action: Action): AccessPath => ({
   thing: 'user',
   way: `changed by a directory, ${method} ${JSON.stringify(what)}`,
   routes: [`${method} ${USERS_PATH}/{id}`],
@@ -44,18 +45,18 @@ const changed = (method: 'PUT' | 'PATCH', what: object, action: Action): AccessP
   needs: [action],
   denied: [action],
   async make(company) {
-    const { id, userName } = await aDirectoryUser(await aDirectory(company));
+    const { id, userName } = await createDirectoryUser(await createDirectory(company));
     const path = `${USERS_PATH}/${id}`;
     const ask =
       method === 'PUT'
         ? put(path, { userName, ...what })
         : patch(path, operations({ op: 'replace', value: what }).json);
-    return { arn: resourceArnOf(company, 'user', id), ask };
+    return { arn: makeResourceArn(company, 'user', id), ask };
   },
 });
 
 /** A user whom a directory makes a member. */
-const member = (
+const makeMemberWay = (
   route: string,
   needs: Action,
   askOf: (company: Company, members: object[]) => Promise<ReturnType<typeof post>>,
@@ -67,31 +68,33 @@ const member = (
   besides: [needs],
   denied: ['users:get'],
   async make(company) {
-    const { id } = await aDirectoryUser(await aDirectory(company));
-    return { arn: resourceArnOf(company, 'user', id), ask: await askOf(company, [{ value: id }]) };
+    const { id } = await createDirectoryUser(await createDirectory(company));
+    return { arn: makeResourceArn(company, 'user', id), ask: await askOf(company, [{ value: id }]) };
   },
 });
 
-const aGroup = async (company: Company) => aDirectoryGroup(await aDirectory(company));
+const createGroup = async (company: Company) => createDirectoryGroup(await createDirectory(company));
 
 /** Users and groups, through SCIM. */
 export const DIRECTORY_WAYS: AccessPath[] = [
-  listed('user', `GET ${USERS_PATH}`, ['users:list', 'users:get'], ['users:list']),
-  listed('user', `POST ${USERS_PATH}/.search`, ['users:list', 'users:get'], ['users:list']),
-  listed('user', `POST ${SEARCH_PATH}`, ['users:list', 'users:get'], ['users:list']),
-  listed('group', `GET ${GROUPS_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
-  listed('group', `POST ${GROUPS_PATH}/.search`, ['groups:list', 'groups:get'], ['groups:list']),
-  listed('group', `POST ${SEARCH_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
-  changed('PUT', { displayName: 'Changed' }, 'users:update'),
-  changed('PATCH', { displayName: 'Changed' }, 'users:update'),
-  changed('PATCH', { active: false }, 'users:deactivate'),
-  member(`POST ${GROUPS_PATH}`, 'groups:create', async (_, members) => post(GROUPS_PATH, groupInput({ members }))),
-  member(`PUT ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
-    const { id, displayName } = await aGroup(company);
+  makeListWay('user', `GET ${USERS_PATH}`, ['users:list', 'users:get'], ['users:list']),
+  makeListWay('user', `POST ${USERS_PATH}/.search`, ['users:list', 'users:get'], ['users:list']),
+  makeListWay('user', `POST ${SEARCH_PATH}`, ['users:list', 'users:get'], ['users:list']),
+  makeListWay('group', `GET ${GROUPS_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
+  makeListWay('group', `POST ${GROUPS_PATH}/.search`, ['groups:list', 'groups:get'], ['groups:list']),
+  makeListWay('group', `POST ${SEARCH_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
+  makeChangeWay('PUT', { displayName: 'Changed' }, 'users:update'),
+  makeChangeWay('PATCH', { displayName: 'Changed' }, 'users:update'),
+  makeChangeWay('PATCH', { active: false }, 'users:deactivate'),
+  makeMemberWay(`POST ${GROUPS_PATH}`, 'groups:create', async (_, members) =>
+    post(GROUPS_PATH, makeGroupInput({ members })),
+  ),
+  makeMemberWay(`PUT ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
+    const { id, displayName } = await createGroup(company);
     return put(`${GROUPS_PATH}/${id}`, { displayName, members });
   }),
-  member(`PATCH ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
-    const { id } = await aGroup(company);
+  makeMemberWay(`PATCH ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
+    const { id } = await createGroup(company);
     return patch(`${GROUPS_PATH}/${id}`, operations({ op: 'add', path: 'members', value: members }).json);
   }),
 ];

@@ -15,16 +15,16 @@ import type { ApiResponse, Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { createHeldQueue } from '../../uploads/support.ts';
-import { tool, toolAnswered } from './tables.ts';
+import { callTool, hasToolAnswered } from './tables.ts';
 import {
   type AccessPath,
   type AccessTarget,
   type ActionPattern,
   get,
+  makeResourceArn,
   patch,
   post,
   remove,
-  resourceArnOf,
 } from './way.ts';
 
 /** Drafts are in no export. */
@@ -68,12 +68,12 @@ const toKnowledge = (
   async make(company) {
     const name = makeName('matrix').replace(' ', '-');
     const id = await KINDS[thing].make(company.as, name);
-    return { arn: resourceArnOf(company, thing, id), ask: await ask(company, id, name) };
+    return { arn: makeResourceArn(company, thing, id), ask: await ask(company, id, name) };
   },
 });
 
 /** The same, asking a model that answers with a proposal. */
-const suggested = (thing: Kind, path: string, payload: () => Record<string, unknown>): AccessPath =>
+const makeSuggestionWay = (thing: Kind, path: string, payload: () => Record<string, unknown>): AccessPath =>
   toKnowledge(
     thing,
     `sent to the model by ${path.split('/').at(-1)}`,
@@ -84,7 +84,7 @@ const suggested = (thing: Kind, path: string, payload: () => Record<string, unkn
       return as.post(`${SUGGESTIONS}/${path.replace('{id}', id)}`, { env });
     },
   );
-const described = () => ({ description: 'Better.' });
+const makeDescription = () => ({ description: 'Better.' });
 
 const TARGET_TYPES = { concept: 'concept', item: 'semantic', node: 'ontology_node', relation: 'ontology_relation' };
 const enrich = (thing: Kind, id: string) => async (as: Caller) => {
@@ -95,7 +95,7 @@ const enrich = (thing: Kind, id: string) => async (as: Caller) => {
 };
 
 /** A suggestion about a concept, reviewed. */
-const reviewed = (
+const makeReviewWay = (
   way: string,
   route: string,
   ask: (suggestion: string) => AccessTarget['ask'],
@@ -109,23 +109,23 @@ const reviewed = (
     denied: thing === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
     async make(company) {
       const { id, conceptId } = await createSuggestion(company.as);
-      const arn = resourceArnOf(company, thing, thing === 'concept' ? conceptId : id);
+      const arn = makeResourceArn(company, thing, thing === 'concept' ? conceptId : id);
       return { arn, ask: ask(id) };
     },
     ...(reached && { reached }),
   }));
 
-const accepts = ({ status, body }: ApiResponse): boolean => status === 200 && body.accepted.length === 1;
+const isAccepted = ({ status, body }: ApiResponse): boolean => status === 200 && body.accepted.length === 1;
 
-const query = (sum: { query: object }) => post(`${KNOWLEDGE_PATH}/semantic/query`, sum.query);
-const ask = (question: string) => async (as: Caller) => {
+const makeQuery = (sum: { query: object }) => post(`${KNOWLEDGE_PATH}/semantic/query`, sum.query);
+const askQuestion = (question: string) => async (as: Caller) => {
   const { env } = await createModel(REFUSAL);
   return as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env });
 };
-const answers = ({ status, body }: ApiResponse): boolean => status === 200 && body.kind === 'answer';
+const isAnswered = ({ status, body }: ApiResponse): boolean => status === 200 && body.kind === 'answer';
 
 /** A metric and its table, asked for: the metric may be denied, and the rows of the table must be allowed. */
-const computed = (
+const makeMetricWay = (
   way: string,
   route: string,
   besides: ActionPattern[],
@@ -140,7 +140,7 @@ const computed = (
     denied: ['semantic:list'],
     async make(company) {
       const made = await askOf(company);
-      return { arn: resourceArnOf(company, 'item', made.item), ask: made.ask };
+      return { arn: makeResourceArn(company, 'item', made.item), ask: made.ask };
     },
     ...(reached && { reached }),
   },
@@ -153,14 +153,14 @@ const computed = (
     denied: ['managed-tables:data-read'],
     async make(company) {
       const made = await askOf(company);
-      return { arn: resourceArnOf(company, 'table', made.table.id), ask: made.ask };
+      return { arn: makeResourceArn(company, 'table', made.table.id), ask: made.ask };
     },
     ...(reached && { reached }),
   },
 ];
 
 /** A verified question, by what its metric is denied. */
-const questioned = (
+const makeQuestionWay = (
   way: string,
   method: 'GET' | 'PATCH' | 'DELETE',
   askOf: (path: string) => AccessTarget['ask'],
@@ -172,11 +172,11 @@ const questioned = (
   denied: ['semantic:list'],
   async make(company) {
     const { id, item } = await createQuestion(company.as);
-    return { arn: resourceArnOf(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
+    return { arn: makeResourceArn(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
   },
 });
 
-const exported = (thing: Kind): AccessPath => ({
+const makeExportWay = (thing: Kind): AccessPath => ({
   ...toKnowledge(
     thing,
     'exported',
@@ -190,7 +190,7 @@ const exported = (thing: Kind): AccessPath => ({
   reached: ({ status, body }) => status === 200 && body === true,
 });
 
-const relation = (end: 'subject_node_id' | 'object_node_id', id: string, other: string) => ({
+const makeRelation = (end: 'subject_node_id' | 'object_node_id', id: string, other: string) => ({
   subject_node_id: other,
   object_node_id: other,
   predicate: makeName('leads').replace(' ', '_'),
@@ -200,12 +200,15 @@ const relation = (end: 'subject_node_id' | 'object_node_id', id: string, other: 
 
 /** Concepts, items, nodes and relations, beside their own routes, and suggestions about them. */
 export const KNOWLEDGE_WAYS: AccessPath[] = [
-  suggested('concept', 'concepts/{id}/generate', described),
-  suggested('concept', 'concepts/{id}/promote-semantic', () => ({ name: makeName('Promoted') })),
-  suggested('concept', 'concepts/{id}/promote-ontology', () => ({ name: makeName('Promoted'), node_type: 'class' })),
-  suggested('item', 'semantic/{id}/generate', described),
-  suggested('node', 'ontology/nodes/{id}/generate', described),
-  suggested('relation', 'ontology/relations/{id}/generate', described),
+  makeSuggestionWay('concept', 'concepts/{id}/generate', makeDescription),
+  makeSuggestionWay('concept', 'concepts/{id}/promote-semantic', () => ({ name: makeName('Promoted') })),
+  makeSuggestionWay('concept', 'concepts/{id}/promote-ontology', () => ({
+    name: makeName('Promoted'),
+    node_type: 'class',
+  })),
+  makeSuggestionWay('item', 'semantic/{id}/generate', makeDescription),
+  makeSuggestionWay('node', 'ontology/nodes/{id}/generate', makeDescription),
+  makeSuggestionWay('relation', 'ontology/relations/{id}/generate', makeDescription),
   ...ALL_KINDS.map((thing) =>
     toKnowledge(
       thing,
@@ -233,13 +236,13 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       async ({ as }, id) => post(`${KNOWLEDGE_PATH}/jobs/${(await must(enrich(thing, id)(as)))._id}/cancel`),
     ),
   ),
-  ...reviewed('accepted', `POST ${SUGGESTIONS}/{id}/accept`, (id) => post(`${SUGGESTIONS}/${id}/accept`)),
-  ...reviewed('rejected', `POST ${SUGGESTIONS}/{id}/reject`, (id) => post(`${SUGGESTIONS}/${id}/reject`)),
-  ...reviewed(
+  ...makeReviewWay('accepted', `POST ${SUGGESTIONS}/{id}/accept`, (id) => post(`${SUGGESTIONS}/${id}/accept`)),
+  ...makeReviewWay('rejected', `POST ${SUGGESTIONS}/{id}/reject`, (id) => post(`${SUGGESTIONS}/${id}/reject`)),
+  ...makeReviewWay(
     'accepted in bulk',
     `POST ${SUGGESTIONS}/bulk-accept`,
     (id) => post(`${SUGGESTIONS}/bulk-accept`, { ids: [id] }),
-    accepts,
+    isAccepted,
   ),
   ...(['accept', 'bulk-accept'] as const).map(
     (how): AccessPath => ({
@@ -253,33 +256,33 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
         const { id, conceptId } = await createSuggestion(company.as);
         const path = how === 'accept' ? `${SUGGESTIONS}/${id}/accept` : `${SUGGESTIONS}/bulk-accept`;
         return {
-          arn: resourceArnOf(company, 'concept', conceptId),
+          arn: makeResourceArn(company, 'concept', conceptId),
           ask: post(path, how === 'accept' ? {} : { ids: [id] }),
         };
       },
-      ...(how === 'bulk-accept' && { reached: accepts }),
+      ...(how === 'bulk-accept' && { reached: isAccepted }),
     }),
   ),
-  ...computed('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
+  ...makeMetricWay('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
     const sum = await createSum(as);
-    return { ...sum, ask: query(sum) };
+    return { ...sum, ask: makeQuery(sum) };
   }),
-  ...computed(
+  ...makeMetricWay(
     'used to answer a question',
     `POST ${KNOWLEDGE_PATH}/ask`,
     ['semantic:list'],
     async ({ as }) => {
       const question = await createQuestion(as);
-      return { ...question, ask: ask(question.question) };
+      return { ...question, ask: askQuestion(question.question) };
     },
-    answers,
+    isAnswered,
   ),
   // Verifying shows no rows: only the metric may be denied.
-  ...computed('verified for a question', `POST ${QUESTIONS}`, ['semantic:create'], async ({ as }) => {
+  ...makeMetricWay('verified for a question', `POST ${QUESTIONS}`, ['semantic:create'], async ({ as }) => {
     const sum = await createSum(as);
     return { ...sum, ask: post(QUESTIONS, { question: `${makeName('How much')}?`, query: sum.query }) };
   }).slice(0, 1),
-  ...computed(
+  ...makeMetricWay(
     'used by a question that is accepted',
     `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`,
     ['semantic:create'],
@@ -292,29 +295,29 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       return { ...question, ask: post(`${KNOWLEDGE_PATH}/questions/${question_id}/accept`) };
     },
   ).slice(0, 1),
-  ...computed(
+  ...makeMetricWay(
     'queried by an agent',
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
       const sum = await createSum(as);
-      return { ...sum, ask: tool('query_metrics', sum.query) };
+      return { ...sum, ask: callTool('query_metrics', sum.query) };
     },
-    toolAnswered,
+    hasToolAnswered,
   ),
-  ...computed(
+  ...makeMetricWay(
     'used to answer an agent',
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
       const question = await createQuestion(as);
-      return { ...question, ask: tool('ask', { question: question.question }) };
+      return { ...question, ask: callTool('ask', { question: question.question }) };
     },
-    (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.kind === 'answer',
+    (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.kind === 'answer',
   ),
-  questioned('read', 'GET', get),
-  questioned('changed', 'PATCH', (path) => (as) => patch(path, { question: `${makeName('Otherwise')}?` })(as)),
-  questioned('archived', 'DELETE', remove),
+  makeQuestionWay('read', 'GET', get),
+  makeQuestionWay('changed', 'PATCH', (path) => (as) => patch(path, { question: `${makeName('Otherwise')}?` })(as)),
+  makeQuestionWay('archived', 'DELETE', remove),
   toKnowledge(
     'concept',
     'source of a new item',
@@ -351,7 +354,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       `${end} of a new relation`,
       `POST ${KNOWLEDGE_PATH}/ontology/relations`,
       ['ontology:create'],
-      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/ontology/relations`, relation(end, id, await createNode(as))),
+      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/ontology/relations`, makeRelation(end, id, await createNode(as))),
     ),
     toKnowledge(
       'node',
@@ -364,7 +367,7 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
       },
     ),
   ]),
-  ...ALL_KINDS.map(exported),
+  ...ALL_KINDS.map(makeExportWay),
   {
     ...toKnowledge(
       'concept',
@@ -388,9 +391,9 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     async make(company) {
       const name = makeName('Sought');
       const id = await createConcept(company.as, { name, status: 'active' });
-      return { arn: resourceArnOf(company, 'concept', id), ask: tool('search_concepts', { search: name }) };
+      return { arn: makeResourceArn(company, 'concept', id), ask: callTool('search_concepts', { search: name }) };
     },
-    reached: (answer) => toolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
+    reached: (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
   },
 ];
 

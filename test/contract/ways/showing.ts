@@ -6,19 +6,19 @@ import { must } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { createHeldQueue, deliverMessage } from '../../uploads/support.ts';
 import { aDashboard, aVisualization, DASHBOARDS_PATH, parameter } from '../../visualizations/support.ts';
-import { type AccessPath, arnOf, get, post, put, resourceArnOf } from './way.ts';
+import { type AccessPath, get, makeArn, makeResourceArn, post, put } from './way.ts';
 
 const SEE_ACTIONS = ['visualizations:get', 'visualizations:execute'] as const;
 
-export const aVisibleVisualization = async ({ as }: Company, kind?: string) =>
+export const createVisibleVisualization = async ({ as }: Company, kind?: string) =>
   kind === undefined
     ? aVisualization(as, 'SELECT 1 AS one')
     : aVisualization(as, 'SELECT {{secret}} AS one', { parameters: [parameter('secret', kind)] });
-export const layoutOf = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
+export const makeLayout = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
 
 /** A visualization that stands on a dashboard, with a parameter `secret` of a kind if one is named. */
-export async function aPlacedVisualization(company: Company, kind?: string) {
-  const visualization = await aVisibleVisualization(company, kind);
+export async function createPlacedVisualization(company: Company, kind?: string) {
+  const visualization = await createVisibleVisualization(company, kind);
   return { visualization, dashboard: await aDashboard(company.as, [visualization]) };
 }
 
@@ -27,17 +27,17 @@ export const hasRows = ({ status, body }: ApiResponse): boolean =>
   status === 200 && (body.result ?? body.results?.[0])?.rows !== undefined;
 
 let slugs = 0;
-const aSlug = () => `matrix-${++slugs}`;
+const makeSlug = () => `matrix-${++slugs}`;
 /** A visualization that is published. */
-export const aPublishedVisualization = async (company: Company) => {
-  const visualization = await aVisibleVisualization(company);
-  const json = { name: 'Published', slug: aSlug(), visualization_id: visualization._id };
+export const createPublishedVisualization = async (company: Company) => {
+  const visualization = await createVisibleVisualization(company);
+  const json = { name: 'Published', slug: makeSlug(), visualization_id: visualization._id };
   return { visualization, endpoint: await must(company.as.post(ENDPOINTS_PATH, { json })) };
 };
 
 /** A job of the Data API that has written its result. */
-async function aJob(company: Company, signer: Caller) {
-  const { visualization, endpoint } = await aPublishedVisualization(company);
+async function createJob(company: Company, signer: Caller) {
+  const { visualization, endpoint } = await createPublishedVisualization(company);
   const { messages, env } = createHeldQueue();
   const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
   const { job_id } = await must(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
@@ -53,10 +53,10 @@ const JOB_RESULT: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
 
 /** @param arnFor the ARN of what a Deny is tried on */
 const makeJobResult =
-  (arnFor: (company: Company, made: Awaited<ReturnType<typeof aJob>>) => string): AccessPath['make'] =>
+  (arnFor: (company: Company, made: Awaited<ReturnType<typeof createJob>>) => string): AccessPath['make'] =>
   async (company, caller) => {
     await caller.may([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
-    const made = await aJob(company, caller.as);
+    const made = await createJob(company, caller.as);
     return {
       arn: arnFor(company, made),
       async ask(as) {
@@ -84,9 +84,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async make(company) {
-      const made = await aVisibleVisualization(company);
-      const json = { name: 'Made', layout: layoutOf(made) };
-      return { arn: resourceArnOf(company, 'visualization', made._id), ask: post(DASHBOARDS_PATH, json) };
+      const made = await createVisibleVisualization(company);
+      const json = { name: 'Made', layout: makeLayout(made) };
+      return { arn: makeResourceArn(company, 'visualization', made._id), ask: post(DASHBOARDS_PATH, json) };
     },
   },
   {
@@ -97,10 +97,10 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async make(company) {
-      const made = await aVisibleVisualization(company);
+      const made = await createVisibleVisualization(company);
       const { _id } = await aDashboard(company.as, []);
-      const ask = put(`${DASHBOARDS_PATH}/${_id}`, { layout: layoutOf(made) });
-      return { arn: resourceArnOf(company, 'visualization', made._id), ask };
+      const ask = put(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(made) });
+      return { arn: makeResourceArn(company, 'visualization', made._id), ask };
     },
   },
   {
@@ -110,9 +110,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const { visualization, dashboard } = await createPlacedVisualization(company);
       const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
     reached: hasRows,
   },
@@ -123,10 +123,10 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const { visualization, dashboard } = await createPlacedVisualization(company);
       const query = `?format=csv&visualization_id=${visualization._id}`;
       const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
   },
   {
@@ -136,9 +136,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlacedVisualization(company);
+      const { visualization, dashboard } = await createPlacedVisualization(company);
       const ask = get(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
     reached: ({ body }) => body.charts?.length > 0,
   },
@@ -149,9 +149,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlacedVisualization(company, 'number');
+      const { visualization, dashboard } = await createPlacedVisualization(company, 'number');
       const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { parameters: { secret: 'x' } });
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
     reached: ({ body }) => body.details?.[0].message === 'must be a number',
   },
@@ -162,9 +162,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlacedVisualization(company, 'select');
+      const { visualization, dashboard } = await createPlacedVisualization(company, 'select');
       const ask = get(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
   },
   {
@@ -174,9 +174,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:update'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await aPlacedVisualization(company, 'number');
+      const { visualization, dashboard } = await createPlacedVisualization(company, 'number');
       const ask = put(`${DASHBOARDS_PATH}/${dashboard._id}`, { filters: [parameter('secret', 'text')] });
-      return { arn: resourceArnOf(company, 'visualization', visualization._id), ask };
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
     },
     reached: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
   },
@@ -189,7 +189,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     denied: ['dashboards:get', 'dashboards:update'],
     async make(company) {
       const { _id } = await aDashboard(company.as, [], { filters: options });
-      return { arn: resourceArnOf(company, 'dashboard', _id), ask: get(`${DASHBOARDS_PATH}/${_id}`) };
+      return { arn: makeResourceArn(company, 'dashboard', _id), ask: get(`${DASHBOARDS_PATH}/${_id}`) };
     },
     reached: ({ body }) => body.filters?.[0].options.sql !== undefined,
   },
@@ -200,7 +200,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
     make: async (company) => ({
-      arn: resourceArnOf(company, 'visualization', '*'),
+      arn: makeResourceArn(company, 'visualization', '*'),
       ask: post('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
     }),
     reached: hasRows,
@@ -213,7 +213,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
     make: async (company) => ({
-      arn: resourceArnOf(company, 'visualization', '*'),
+      arn: makeResourceArn(company, 'visualization', '*'),
       ask: post(DASHBOARDS_PATH, { name: 'Made', filters: options }),
     }),
   },
@@ -227,7 +227,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     async make(company) {
       const { _id } = await aDashboard(company.as, []);
       return {
-        arn: resourceArnOf(company, 'visualization', '*'),
+        arn: makeResourceArn(company, 'visualization', '*'),
         ask: put(`${DASHBOARDS_PATH}/${_id}`, { filters: options }),
       };
     },
@@ -240,9 +240,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:execute'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { _id } = await aVisibleVisualization(company);
-      const json = { name: 'Published', slug: aSlug(), visualization_id: _id };
-      return { arn: resourceArnOf(company, 'visualization', _id), ask: post(ENDPOINTS_PATH, json) };
+      const { _id } = await createVisibleVisualization(company);
+      const json = { name: 'Published', slug: makeSlug(), visualization_id: _id };
+      return { arn: makeResourceArn(company, 'visualization', _id), ask: post(ENDPOINTS_PATH, json) };
     },
   },
   {
@@ -253,10 +253,10 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:execute'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { endpoint } = await aPublishedVisualization(company);
-      const { _id } = await aVisibleVisualization(company);
+      const { endpoint } = await createPublishedVisualization(company);
+      const { _id } = await createVisibleVisualization(company);
       const ask = put(`${ENDPOINTS_PATH}/${endpoint._id}`, { visualization_id: _id });
-      return { arn: resourceArnOf(company, 'visualization', _id), ask };
+      return { arn: makeResourceArn(company, 'visualization', _id), ask };
     },
   },
   ...PUBLISHED_THINGS.flatMap(({ thing, denied }): AccessPath[] => [
@@ -268,9 +268,9 @@ export const SHOWING_WAYS: AccessPath[] = [
       besides: ['data_api:execute'],
       denied,
       async make(company) {
-        const published = await aPublishedVisualization(company);
+        const published = await createPublishedVisualization(company);
         return {
-          arn: resourceArnOf(company, thing, published[thing]._id),
+          arn: makeResourceArn(company, thing, published[thing]._id),
           ask: (as) => as.get(`/data/${published.endpoint.slug}`),
         };
       },
@@ -283,9 +283,9 @@ export const SHOWING_WAYS: AccessPath[] = [
       besides: ['data_api:execute'],
       denied,
       async make(company) {
-        const published = await aPublishedVisualization(company);
+        const published = await createPublishedVisualization(company);
         return {
-          arn: resourceArnOf(company, thing, published[thing]._id),
+          arn: makeResourceArn(company, thing, published[thing]._id),
           ask: post(`/data/${published.endpoint.slug}/jobs`),
         };
       },
@@ -296,7 +296,7 @@ export const SHOWING_WAYS: AccessPath[] = [
       way: 'result of a job, by the link that the job tells',
       besides: ['data_api:execute', 'data_api:get_job'],
       denied,
-      make: makeJobResult((company, made) => resourceArnOf(company, thing, made[thing]._id)),
+      make: makeJobResult((company, made) => makeResourceArn(company, thing, made[thing]._id)),
     },
   ]),
   {
@@ -306,6 +306,6 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['data_api:get_job'],
     needs: ['data_api:execute'],
     denied: ['data_api:execute', 'data_api:get_job'],
-    make: makeJobResult((company, { endpoint }) => arnOf(company, 'data_api:endpoint', endpoint._id)),
+    make: makeJobResult((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
   },
 ];

@@ -38,7 +38,7 @@ export interface AccessPath {
   reached?(answer: ApiResponse): boolean;
 }
 
-export const arnOf = (company: Pick<Company, 'id'>, place: string, id: string): string => {
+export const makeArn = (company: Pick<Company, 'id'>, place: string, id: string): string => {
   const [service, type] = place.split(':');
   return `arn:svc:${service}::${company.id}:${type}/${id}`;
 };
@@ -61,10 +61,10 @@ const TYPES: Record<string, string> = {
 };
 
 /** The ARN of a thing by what people call it. */
-export const resourceArnOf = (company: Pick<Company, 'id'>, thing: string, id: string): string => {
+export const makeResourceArn = (company: Pick<Company, 'id'>, thing: string, id: string): string => {
   const place = TYPES[thing];
   if (place === undefined) throw new Error(`Nothing is called ${thing}.`);
-  return arnOf(company, place, id);
+  return makeArn(company, place, id);
 };
 
 export const post =

@@ -10,7 +10,7 @@ const fields = newFields();
 const decode = createDecoder('utf-8');
 
 /** The records of a text that arrives in blocks of a size, or more where a record needs it. */
-function recordsOf(text: string, dialect: Dialect, block: number): string[][] {
+function readRecords(text: string, dialect: Dialect, block: number): string[][] {
   const bytes = encoder.encode(text);
   const records: string[][] = [];
   for (let at = 0, size = block; at < bytes.length; ) {
@@ -51,7 +51,7 @@ describe('the records read from a CSV', () => {
         fc.integer({ min: 1, max: 40 }),
         (table, { delimiter, quote, newline, quotes }, block) => {
           const text = Papa.unparse(table, { delimiter, quoteChar: quote, newline, quotes }) + newline;
-          expect(recordsOf(text, { ...dialect, delimiter, quote }, block)).toEqual(table);
+          expect(readRecords(text, { ...dialect, delimiter, quote }, block)).toEqual(table);
         },
       ),
       { numRuns: 500 },
@@ -60,7 +60,7 @@ describe('the records read from a CSV', () => {
 
   it('may have quotes escaped by backslashes', () => {
     const text = `${String.raw`"a\"b","c\\","d\e"`}\n`;
-    expect(recordsOf(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
+    expect(readRecords(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
   });
 
   it('are refused with more fields than a table can have', () => {

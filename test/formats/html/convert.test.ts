@@ -3,7 +3,7 @@ import { convertHtml, HtmlUnreadable } from '../../../src/formats/html/convert.t
 import type { SheetOutput } from '../../../src/formats/workbook/choice.ts';
 import { WorkbookTooLarge } from '../../../src/formats/workbook/limits.ts';
 
-function inMemory(): SheetOutput<string> {
+function createMemorySheet(): SheetOutput<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   return {
     write: async (text) => void pieces.push(text.slice()),
@@ -11,15 +11,15 @@ function inMemory(): SheetOutput<string> {
   };
 }
 
-const convert = (page: string | Uint8Array) => {
+const convertPage = (page: string | Uint8Array) => {
   const bytes = typeof page === 'string' ? new TextEncoder().encode(page) : page;
   return convertHtml({
     size: bytes.length,
     read: async (offset, length) => bytes.subarray(offset, offset + length),
-    begin: inMemory,
+    begin: createMemorySheet,
   });
 };
-const textOf = async (page: string | Uint8Array) => (await convert(page))?.text;
+const convertToText = async (page: string | Uint8Array) => (await convertPage(page))?.text;
 
 const ROWS = '<tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr>';
 const TEXT = '"nome","valor"\n"Ana","1"\n';
@@ -44,7 +44,7 @@ describe('an HTML page that is uploaded as a table', () => {
     ['within a table for layout', `<table><tr><td><table>${ROWS}</table></td></tr></table>`],
     ['before another table', `<table>${ROWS}</table><table><tr><td>x</td></tr><tr><td>y</td></tr></table>`],
   ])('is read from its first table with two rows, %s', async (_, page) => {
-    expect(await textOf(page)).toBe(TEXT);
+    expect(await convertToText(page)).toBe(TEXT);
   });
 
   it('is converted to the texts that a person sees', async () => {
@@ -57,14 +57,16 @@ describe('an HTML page that is uploaded as a table', () => {
       '<table><tr><td>c</td><td>d</td></tr></table>e',
     ];
     expect(
-      await textOf(`<table><tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr><tr><td>x</td></tr></table>`),
+      await convertToText(
+        `<table><tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr><tr><td>x</td></tr></table>`,
+      ),
     ).toBe('"a b","x\ny\nz","João & <b> \'€€&unknown; AT&T","1 234","a""b","c d\ne"\n"x",,,,,\n');
   });
 
   it('has merged header cells joined to names, merged texts repeated below, and merged numbers only in their first cell', async () => {
     const page = `<table><tr><th rowspan="2">Cliente</th><th colspan="2">2023</th></tr><tr><th>Jan</th><th>Fev</th></tr>
       <tr><td rowspan="2">Ana</td><td rowspan=2>1</td><td>2</td></tr><tr><td>3</td></tr></table>`;
-    const converted = await convert(page);
+    const converted = await convertPage(page);
     expect(converted).toEqual({
       text: '\n"Cliente","2023 Jan","2023 Fev"\n"Ana","1","2"\n"Ana",,"3"\n',
       sheet: { name: null, width: 3, header: 2 },
@@ -76,36 +78,36 @@ describe('an HTML page that is uploaded as a table', () => {
     const latin1 = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
     const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${table}`, (sign) => sign.charCodeAt(0)).buffer);
     const text = '"Ação"\n"São"\n';
-    expect(await textOf(`<meta charset="utf-8">${table}`)).toBe(text);
+    expect(await convertToText(`<meta charset="utf-8">${table}`)).toBe(text);
     expect(
-      await textOf(latin1(`<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">${table}`)),
+      await convertToText(latin1(`<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">${table}`)),
     ).toBe(text);
-    expect(await textOf(latin1(table))).toBe(text);
-    expect(await textOf(latin1(`<meta charset=utf-8>${table}`))).toBe(text);
-    expect(await textOf(utf16)).toBe(text);
-    await expect(convert(`<meta charset="x-nada">${table}`)).rejects.toThrow(HtmlUnreadable);
+    expect(await convertToText(latin1(table))).toBe(text);
+    expect(await convertToText(latin1(`<meta charset=utf-8>${table}`))).toBe(text);
+    expect(await convertToText(utf16)).toBe(text);
+    await expect(convertPage(`<meta charset="x-nada">${table}`)).rejects.toThrow(HtmlUnreadable);
   });
 
   it('gives no rows without a table of two rows, and is refused without any table', async () => {
-    expect(await convert('<table><tr><td>Relatório</td></tr></table>')).toBeNull();
-    await expect(convert('<html><body><h1>Sessão expirada</h1></body></html>')).rejects.toThrow(HtmlUnreadable);
+    expect(await convertPage('<table><tr><td>Relatório</td></tr></table>')).toBeNull();
+    await expect(convertPage('<html><body><h1>Sessão expirada</h1></body></html>')).rejects.toThrow(HtmlUnreadable);
   });
 
   it('is limited in memory, however many cells, levels or spans it has', async () => {
     const row = '<tr><td colspan="1000000" rowspan="1000000">a</td><td>b</td></tr>';
-    const converted = await convert(`<table>${row}${row.replaceAll('colspan', 'x')}</table>`);
+    const converted = await convertPage(`<table>${row}${row.replaceAll('colspan', 'x')}</table>`);
     expect(converted?.sheet.width).toBe(1002);
     const rows = '<tr><td rowspan=65534>a</td></tr>';
-    await expect(convert(`<table>${rows.repeat(2_100)}</table>`)).rejects.toThrow(WorkbookTooLarge);
+    await expect(convertPage(`<table>${rows.repeat(2_100)}</table>`)).rejects.toThrow(WorkbookTooLarge);
     await expect(
-      convert(`<table><tr>${'<td colspan=1000>a</td>'.repeat(3)}</tr><tr><td>b</td></tr></table>`),
+      convertPage(`<table><tr>${'<td colspan=1000>a</td>'.repeat(3)}</tr><tr><td>b</td></tr></table>`),
     ).rejects.toThrow(WorkbookTooLarge);
     await expect(
-      convert(`<table><tr><td>${'x'.repeat(1_100_000)}</td></tr><tr><td>b</td></tr></table>`),
+      convertPage(`<table><tr><td>${'x'.repeat(1_100_000)}</td></tr><tr><td>b</td></tr></table>`),
     ).rejects.toThrow(WorkbookTooLarge);
-    await expect(convert(`${'<div>'.repeat(200_000)}<table>${ROWS}</table>`)).rejects.toThrow(HtmlUnreadable);
-    await expect(convert(`${'<table><tr><td>'.repeat(200)}x`)).rejects.toThrow(HtmlUnreadable);
+    await expect(convertPage(`${'<div>'.repeat(200_000)}<table>${ROWS}</table>`)).rejects.toThrow(HtmlUnreadable);
+    await expect(convertPage(`${'<table><tr><td>'.repeat(200)}x`)).rejects.toThrow(HtmlUnreadable);
     const entities = `<table><tr><td>a</td></tr><tr><td>${'&amp;'.repeat(200_000)}</td></tr></table>`;
-    expect((await textOf(entities))?.length).toBe('"a"\n""\n'.length + 200_000);
+    expect((await convertToText(entities))?.length).toBe('"a"\n""\n'.length + 200_000);
   });
 });

@@ -8,5 +8,5 @@ export const PICTURES = {
 };
 
 /** The bytes of such a picture. */
-export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+export const decodePicture = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

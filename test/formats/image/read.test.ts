@@ -2,14 +2,14 @@ import { crc32, deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BadImage, readImage } from '../../../src/formats/image/read.ts';
-import { bytesOf, PICTURES } from './pictures.ts';
+import { decodePicture, PICTURES } from './pictures.ts';
 
 const TYPES = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp', lossless: 'image/webp' };
 
-const bytes = (...parts: (string | Uint8Array | number[])[]): Uint8Array<ArrayBuffer> =>
+const joinBytes = (...parts: (string | Uint8Array | number[])[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string, 'latin1'))));
 
-function chunk(type: string, content: Uint8Array): Buffer {
+function makeChunk(type: string, content: Uint8Array): Buffer {
   const named = Buffer.concat([Buffer.from(type), content]);
   const framed = Buffer.alloc(8 + named.length);
   framed.writeUInt32BE(content.length);
@@ -21,7 +21,7 @@ function chunk(type: string, content: Uint8Array): Buffer {
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** A PNG in shades of grey, a byte a pixel, with whatever stands between its header and its pixels. */
-function aPng(
+function makePng(
   width: number,
   height: number,
   { pixels = height * (width + 1), interlaced = 0, more = [] as Buffer[] } = {},
@@ -31,11 +31,11 @@ function aPng(
   header.writeUInt32BE(height, 4);
   header.set([8, 0, 0, 0, interlaced], 8);
   const content = deflateSync(Buffer.alloc(pixels));
-  const chunks = [chunk('IHDR', header), ...more, chunk('IDAT', content), chunk('IEND', Buffer.alloc(0))];
-  return bytes(SIGNATURE, ...chunks);
+  const chunks = [makeChunk('IHDR', header), ...more, makeChunk('IDAT', content), makeChunk('IEND', Buffer.alloc(0))];
+  return joinBytes(SIGNATURE, ...chunks);
 }
 
-const refusal = async (file: Uint8Array<ArrayBuffer>): Promise<string> => {
+const readRefusal = async (file: Uint8Array<ArrayBuffer>): Promise<string> => {
   const error = await readImage(file).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(BadImage);
   return (error as Error).message;
@@ -43,7 +43,7 @@ const refusal = async (file: Uint8Array<ArrayBuffer>): Promise<string> => {
 
 describe('an uploaded picture', () => {
   it.each(Object.entries(PICTURES))('is recognized by its content: %s', async (name, base64) => {
-    const image = await readImage(bytesOf(base64));
+    const image = await readImage(decodePicture(base64));
     expect(image).toMatchObject({ type: TYPES[name as 'png'], width: 3, height: 2 });
     // What is kept is read like the whole.
     expect(await readImage(image.bytes)).toEqual(image);
@@ -51,24 +51,24 @@ describe('an uploaded picture', () => {
   });
 
   it.each(Object.entries(PICTURES))('is refused wherever it is cut off: %s', async (_name, base64) => {
-    const whole = bytesOf(base64);
-    for (let length = 0; length < whole.length; length += 1) await refusal(whole.slice(0, length));
+    const whole = decodePicture(base64);
+    for (let length = 0; length < whole.length; length += 1) await readRefusal(whole.slice(0, length));
   });
 
   it.each(Object.entries(PICTURES))('is kept without bytes that follow it: %s', async (_name, base64) => {
-    const whole = bytesOf(base64);
-    const { bytes: kept } = await readImage(bytes(whole, '<script>alert(1)</script>'));
+    const whole = decodePicture(base64);
+    const { bytes: kept } = await readImage(joinBytes(whole, '<script>alert(1)</script>'));
     expect(kept).toEqual((await readImage(whole)).bytes);
   });
 
   it('is kept without texts and metadata', async () => {
-    const text = chunk('tEXt', Buffer.from('Comment\0<script>alert(1)</script>'));
-    const exif = chunk('eXIf', Buffer.from('GPS'));
-    const { bytes: kept } = await readImage(aPng(4, 4, { more: [text, exif] }));
-    expect(kept).toEqual((await readImage(aPng(4, 4))).bytes);
-    const jpeg = bytesOf(PICTURES.jpeg);
+    const text = makeChunk('tEXt', Buffer.from('Comment\0<script>alert(1)</script>'));
+    const exif = makeChunk('eXIf', Buffer.from('GPS'));
+    const { bytes: kept } = await readImage(makePng(4, 4, { more: [text, exif] }));
+    expect(kept).toEqual((await readImage(makePng(4, 4))).bytes);
+    const jpeg = decodePicture(PICTURES.jpeg);
     const comment = [0xff, 0xfe, 0, 8, ...Buffer.from('<html>')];
-    const commented = await readImage(bytes(jpeg.slice(0, 2), comment, jpeg.slice(2)));
+    const commented = await readImage(joinBytes(jpeg.slice(0, 2), comment, jpeg.slice(2)));
     expect(commented.bytes).toEqual((await readImage(jpeg)).bytes);
   });
 
@@ -79,30 +79,30 @@ describe('an uploaded picture', () => {
     ['BMP', 'BM\x00\x00'],
     ['an empty file', ''],
   ])('is refused when it is %s', async (_name, content) => {
-    expect(await refusal(bytes(content))).toBe('must be a PNG, JPEG or WebP picture');
+    expect(await readRefusal(joinBytes(content))).toBe('must be a PNG, JPEG or WebP picture');
   });
 
   it('is refused when only its first bytes are those of a picture', async () => {
     for (const begin of [SIGNATURE, [0xff, 0xd8, 0xff, 0xe0], 'RIFF\x10\x00\x00\x00WEBP']) {
-      await refusal(bytes(begin as string, '<html><script>alert(1)</script></html>'));
+      await readRefusal(joinBytes(begin as string, '<html><script>alert(1)</script></html>'));
     }
   });
 
   it('is refused when it has too many pixels, or inflates to more or less than its size', async () => {
-    expect(await refusal(aPng(2049, 1))).toMatch(/at most 2048 pixels/);
-    expect(await refusal(aPng(1, 100_000, { pixels: 1 }))).toMatch(/at most 2048 pixels/);
-    expect(await refusal(aPng(8, 8, { pixels: 50_000_000 }))).toBe('holds more than its size says');
-    expect(await refusal(aPng(2000, 2000, { pixels: 10 }))).toBe('is not whole');
-    expect(await refusal(aPng(0, 1, { pixels: 1 }))).toMatch(/no pixels|more than/);
-    expect(await readImage(aPng(2048, 2048))).toMatchObject({ width: 2048, height: 2048 });
-    const jpeg = bytesOf(PICTURES.jpeg);
+    expect(await readRefusal(makePng(2049, 1))).toMatch(/at most 2048 pixels/);
+    expect(await readRefusal(makePng(1, 100_000, { pixels: 1 }))).toMatch(/at most 2048 pixels/);
+    expect(await readRefusal(makePng(8, 8, { pixels: 50_000_000 }))).toBe('holds more than its size says');
+    expect(await readRefusal(makePng(2000, 2000, { pixels: 10 }))).toBe('is not whole');
+    expect(await readRefusal(makePng(0, 1, { pixels: 1 }))).toMatch(/no pixels|more than/);
+    expect(await readImage(makePng(2048, 2048))).toMatchObject({ width: 2048, height: 2048 });
+    const jpeg = decodePicture(PICTURES.jpeg);
     const frame = Buffer.from(jpeg).indexOf(Buffer.from([0xff, 0xc0]));
     jpeg.set([0xff, 0xff, 0xff, 0xff], frame + 5);
-    expect(await refusal(jpeg)).toMatch(/at most 2048 pixels/);
-    const webp = bytesOf(PICTURES.webp);
+    expect(await readRefusal(jpeg)).toMatch(/at most 2048 pixels/);
+    const webp = decodePicture(PICTURES.webp);
     const key = Buffer.from(webp).indexOf(Buffer.from([0x9d, 0x01, 0x2a]));
     webp.set([0xff, 0x3f, 0xff, 0x3f], key + 3);
-    expect(await refusal(webp)).toMatch(/at most 2048 pixels/);
+    expect(await readRefusal(webp)).toMatch(/at most 2048 pixels/);
   });
 
   it('is accepted when it is interlaced and complete', async () => {
@@ -117,26 +117,28 @@ describe('an uploaded picture', () => {
       [5, 2],
     ] as const;
     const length = pixels.reduce((sum, [columns, rows]) => sum + rows * (columns + 1), 0);
-    expect(await readImage(aPng(5, 5, { interlaced: 1, pixels: length }))).toMatchObject({ width: 5, height: 5 });
-    await refusal(aPng(5, 5, { interlaced: 1, pixels: length - 1 }));
+    expect(await readImage(makePng(5, 5, { interlaced: 1, pixels: length }))).toMatchObject({ width: 5, height: 5 });
+    await readRefusal(makePng(5, 5, { interlaced: 1, pixels: length - 1 }));
   });
 
   it('is refused when it is animated', async () => {
-    expect(await refusal(aPng(4, 4, { more: [chunk('acTL', Buffer.alloc(8))] }))).toBe('must not be animated');
-    const webp = bytesOf(PICTURES.webp);
+    expect(await readRefusal(makePng(4, 4, { more: [makeChunk('acTL', Buffer.alloc(8))] }))).toBe(
+      'must not be animated',
+    );
+    const webp = decodePicture(PICTURES.webp);
     webp[20] = 0b10;
-    expect(await refusal(webp)).toBe('must not be animated');
+    expect(await readRefusal(webp)).toBe('must not be animated');
   });
 
   it('is refused when a byte of a PNG chunk was changed', async () => {
-    const whole = aPng(4, 4);
+    const whole = makePng(4, 4);
     const damaged = whole.slice();
     damaged[45] = (damaged[45] as number) ^ 1;
-    expect(await refusal(damaged)).toBe('is damaged');
+    expect(await readRefusal(damaged)).toBe('is damaged');
   });
 
   it('is read or refused without another error, whichever bytes are changed', async () => {
-    const starts = Object.values(PICTURES).map(bytesOf);
+    const starts = Object.values(PICTURES).map(decodePicture);
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...starts),

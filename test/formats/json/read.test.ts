@@ -9,7 +9,12 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The text of a file that is read in pieces of these sizes, one after another, and the names of its columns. */
-function read(form: JsonForm, text: string, sizes: number[], most = 1000): { lines: string[]; names: string[] } {
+function readInPieces(
+  form: JsonForm,
+  text: string,
+  sizes: number[],
+  most = 1000,
+): { lines: string[]; names: string[] } {
   const bytes = encoder.encode(text);
   const writer = new RecordWriter();
   let state = beginJson();
@@ -24,11 +29,11 @@ function read(form: JsonForm, text: string, sizes: number[], most = 1000): { lin
     if (isLast) break;
     size = next.taken > 0 ? (sizes[turn % sizes.length] ?? 100) : size * 2;
   }
-  return { lines: rowsIn(out), names: state.names };
+  return { lines: splitRows(out), names: state.names };
 }
 
 /** The lines of a text, of which one may hold line ends in quotes. */
-function rowsIn(text: string): string[] {
+function splitRows(text: string): string[] {
   const lines: string[] = [];
   let line = '';
   let inQuotes = false;
@@ -48,7 +53,7 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-const fieldsOf = (line: string): string[] =>
+const splitFields = (line: string): string[] =>
   (Papa.parse(line, { newline: '\n', delimiter: ',' }).data[0] ?? ['']) as string[];
 
 const name = fc.oneof(fc.constantFrom('a', 'b', 'c', '', 'ç', '"'), fc.string({ unit: 'grapheme', maxLength: 5 }));
@@ -83,11 +88,14 @@ describe('JSON objects that are read as rows', () => {
         const plain = values.map((object) => JSON.parse(JSON.stringify(object)) as Record<string, unknown>);
         const asLines = `${plain.map((object) => JSON.stringify(object)).join('\n')}\n`;
         const inArray = JSON.stringify(plain, null, space);
-        for (const { lines, names } of [read('lines', asLines, pieces), read('array', inArray, pieces)]) {
+        for (const { lines, names } of [
+          readInPieces('lines', asLines, pieces),
+          readInPieces('array', inArray, pieces),
+        ]) {
           expect(names).toEqual([...new Set(plain.flatMap((object) => Object.keys(object)))]);
           expect(lines).toHaveLength(plain.length);
           for (const [row, line] of lines.entries()) {
-            const fields = fieldsOf(line);
+            const fields = splitFields(line);
             const object = plain[row] as Record<string, unknown>;
             expect(names.map((key, at) => [key, fields[at] ?? ''])).toEqual(
               names.map((key) => [key, formatValue(Object.hasOwn(object, key) ? object[key] : null)]),
@@ -112,7 +120,7 @@ describe('JSON objects that are read as rows', () => {
           const changed = whole.slice(0, at) + sign + whole.slice(at + 1);
           let problem: JsonProblem | null = null;
           try {
-            read('array', changed, pieces);
+            readInPieces('array', changed, pieces);
           } catch (error) {
             if (!(error instanceof JsonProblem)) throw error;
             problem = error;
@@ -127,7 +135,7 @@ describe('JSON objects that are read as rows', () => {
   });
 
   it('are refused with more distinct members than allowed in all objects together', () => {
-    expect(read('lines', '{"a":1}\n{"b":1}', [100], 2).names).toEqual(['a', 'b']);
-    expect(() => read('lines', '{"a":1}\n{"b":1}\n{"c":1}', [100], 2)).toThrow('too_many_members');
+    expect(readInPieces('lines', '{"a":1}\n{"b":1}', [100], 2).names).toEqual(['a', 'b']);
+    expect(() => readInPieces('lines', '{"a":1}\n{"b":1}\n{"c":1}', [100], 2)).toThrow('too_many_members');
   });
 });

@@ -6,7 +6,7 @@ import { MultipartReader, readSmallForm } from '../../../src/formats/multipart/r
 const BOUNDARY = 'x-boundary';
 const encode = (text: string) => new TextEncoder().encode(text);
 
-function joined(pieces: Uint8Array[]): Uint8Array {
+function joinPieces(pieces: Uint8Array[]): Uint8Array {
   const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {
@@ -17,7 +17,7 @@ function joined(pieces: Uint8Array[]): Uint8Array {
 }
 
 /** A body that arrives in pieces of the given sizes, the last one again and again. */
-function arriving(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array> {
+function streamInPieces(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array> {
   let at = 0;
   let turn = 0;
   return new ReadableStream({
@@ -35,7 +35,7 @@ function arriving(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array
   });
 }
 
-const bounds = (blockBytes: number, maxBytes = 1e6) => ({
+const makeLimits = (blockBytes: number, maxBytes = 1e6) => ({
   blockBytes,
   maxBytes,
   tooLarge: () => new RangeError('too large'),
@@ -47,7 +47,7 @@ interface Part {
 }
 
 async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 1e6 } = {}): Promise<Part[]> {
-  const reader = new MultipartReader(arriving(body, sizes), BOUNDARY, bounds(block, max));
+  const reader = new MultipartReader(streamInPieces(body, sizes), BOUNDARY, makeLimits(block, max));
   const parts: Part[] = [];
   for (let head = await reader.next(); head; head = await reader.next()) {
     const pieces: Uint8Array[] = [];
@@ -57,18 +57,18 @@ async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 
       last = piece.last;
       if (!last) expect(piece.bytes.length).toBe(block);
     }
-    parts.push({ head, content: joined(pieces) });
+    parts.push({ head, content: joinPieces(pieces) });
   }
   return parts;
 }
 
-const form = (parts: [headers: string, content: Uint8Array][], ending = `--${BOUNDARY}--\r\n`): Uint8Array =>
-  joined([
+const makeForm = (parts: [headers: string, content: Uint8Array][], ending = `--${BOUNDARY}--\r\n`): Uint8Array =>
+  joinPieces([
     ...parts.flatMap(([headers, content]) => [encode(`--${BOUNDARY}\r\n${headers}\r\n\r\n`), content, encode('\r\n')]),
     encode(ending),
   ]);
 
-const file = (name: string) =>
+const makeFilePart = (name: string) =>
   `Content-Disposition: form-data; name="files"; filename="${name}"\r\nContent-Type: text/csv`;
 
 describe('a multipart body', () => {
@@ -90,7 +90,7 @@ describe('a multipart body', () => {
         sizes,
         fc.integer({ min: 1, max: 64 }),
         async (contents, cuts, block) => {
-          const parts = await readAll(form(contents.map((bytes, index) => [file(`${index}.csv`), bytes])), {
+          const parts = await readAll(makeForm(contents.map((bytes, index) => [makeFilePart(`${index}.csv`), bytes])), {
             sizes: cuts,
             block,
           });
@@ -108,7 +108,7 @@ describe('a multipart body', () => {
     data.append('files', new File(['a,b\r\n1,2\r\n'], 'tabela "ção" 1.csv', { type: 'text/csv' }));
     const request = new Request('https://x.test', { method: 'POST', body: data });
     const boundary = parseBoundary(request.headers.get('content-type'));
-    const reader = new MultipartReader(request.body as ReadableStream<Uint8Array>, boundary ?? '', bounds(1024));
+    const reader = new MultipartReader(request.body as ReadableStream<Uint8Array>, boundary ?? '', makeLimits(1024));
     expect(await reader.next()).toMatchObject({ name: 'mode', filename: null });
     expect(new TextDecoder().decode((await reader.block(64)).bytes)).toBe('append');
     expect(await reader.next()).toEqual({ name: 'files', filename: 'tabela "ção" 1.csv', mediaType: 'text/csv' });
@@ -116,15 +116,15 @@ describe('a multipart body', () => {
   });
 
   it('is read past a preamble, an epilogue and parts that are not read', async () => {
-    const body = joined([
+    const body = joinPieces([
       encode('preamble\r\n'),
-      form([
-        [file('a.csv'), encode('a')],
-        [file('b.csv'), encode('b')],
+      makeForm([
+        [makeFilePart('a.csv'), encode('a')],
+        [makeFilePart('b.csv'), encode('b')],
       ]),
       encode('epilogue'),
     ]);
-    const reader = new MultipartReader(arriving(body, [7]), BOUNDARY, bounds(16));
+    const reader = new MultipartReader(streamInPieces(body, [7]), BOUNDARY, makeLimits(16));
     expect((await reader.next())?.filename).toBe('a.csv');
     expect((await reader.next())?.filename).toBe('b.csv');
     expect(await reader.next()).toBeNull();
@@ -133,35 +133,35 @@ describe('a multipart body', () => {
   it.each([
     ['no content', ''],
     ['no delimiter', 'a,b\n1,2\n'],
-    ['a cut in the content', `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n1,2`],
+    ['a cut in the content', `--${BOUNDARY}\r\n${makeFilePart('a.csv')}\r\n\r\n1,2`],
     ['a cut in the header', `--${BOUNDARY}\r\nContent-Dispo`],
-    ['a cut before the closing dashes', `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n1,2\r\n--${BOUNDARY}`],
-    ['a delimiter followed by text', `--${BOUNDARY}longer\r\n${file('a.csv')}\r\n\r\n1\r\n--${BOUNDARY}--`],
+    ['a cut before the closing dashes', `--${BOUNDARY}\r\n${makeFilePart('a.csv')}\r\n\r\n1,2\r\n--${BOUNDARY}`],
+    ['a delimiter followed by text', `--${BOUNDARY}longer\r\n${makeFilePart('a.csv')}\r\n\r\n1\r\n--${BOUNDARY}--`],
     ['a part without a name', `--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\n1\r\n--${BOUNDARY}--`],
     ['a part without headers', `--${BOUNDARY}\r\n\r\n1\r\n--${BOUNDARY}--`],
     ['endless headers', `--${BOUNDARY}\r\nX: ${'x'.repeat(20_000)}`],
     [
       'too many parts',
-      `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n`
+      `--${BOUNDARY}\r\n${makeFilePart('a.csv')}\r\n\r\n`
         .repeat(1)
-        .concat(`\r\n--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n`.repeat(1001)),
+        .concat(`\r\n--${BOUNDARY}\r\n${makeFilePart('a.csv')}\r\n\r\n`.repeat(1001)),
     ],
   ])('is refused with %s', async (_, body) => {
     await expect(readAll(encode(body), { sizes: [50] })).rejects.toThrow(MultipartMalformed);
   });
 
   it('is refused beyond its limit of bytes, whichever part they belong to', async () => {
-    const body = form([['Content-Disposition: form-data; name="other"', new Uint8Array(50_000)]]);
+    const body = makeForm([['Content-Disposition: form-data; name="other"', new Uint8Array(50_000)]]);
     await expect(readAll(body, { max: 20_000, sizes: [1000] })).rejects.toThrow(RangeError);
   });
 
   it('is read into memory up to a limit of bytes', async () => {
-    const body = form([
+    const body = makeForm([
       ['Content-Disposition: form-data; name="text"', encode('one')],
-      [file('a.csv'), encode('1,2'.repeat(50_000))],
+      [makeFilePart('a.csv'), encode('1,2'.repeat(50_000))],
     ]);
     const read = (maxBytes: number) =>
-      readSmallForm(arriving(body, [7000]), BOUNDARY, { maxBytes, tooLarge: () => new RangeError('too large') });
+      readSmallForm(streamInPieces(body, [7000]), BOUNDARY, { maxBytes, tooLarge: () => new RangeError('too large') });
     const [text, csv] = await read(1e6);
     expect(text).toEqual({ name: 'text', filename: null, mediaType: '', bytes: encode('one') });
     expect(new TextDecoder().decode(csv?.bytes)).toBe('1,2'.repeat(50_000));
@@ -170,7 +170,7 @@ describe('a multipart body', () => {
 
   it('is refused as too large rather than as malformed', async () => {
     const read = (bytes: number) =>
-      readSmallForm(arriving(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
+      readSmallForm(streamInPieces(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
         maxBytes: 100_000,
         tooLarge: () => new RangeError('too large'),
       });
@@ -189,7 +189,9 @@ describe('a multipart body', () => {
     ['FILENAME="A.CSV"', 'A.CSV'],
     [`filename="${'\\'.repeat(3000)}`, ''],
   ])('has its file name read from %s', async (parameter, expected) => {
-    const [part] = await readAll(form([[`Content-Disposition: form-data; name="files"; ${parameter}`, encode('1')]]));
+    const [part] = await readAll(
+      makeForm([[`Content-Disposition: form-data; name="files"; ${parameter}`, encode('1')]]),
+    );
     expect(part?.head.filename).toBe(expected);
   });
 

@@ -6,7 +6,7 @@ import { MAX_TEXTS_BYTES, Texts } from '../../../src/formats/workbook/texts.ts';
 const MIB = 1024 * 1024;
 
 const decoder = new TextDecoder();
-const textAt = (texts: Texts, index: number) =>
+const readTextAt = (texts: Texts, index: number) =>
   decoder.decode(texts.bytes(index).subarray(texts.start(index), texts.end(index)));
 
 /** A text of so many letters, in pieces. */
@@ -30,7 +30,7 @@ it('shared texts of a workbook are found by their index, however long they are a
         }
       }
       expect(texts.count).toBe(kept.length);
-      for (const [index, text] of kept.entries()) expect(textAt(texts, index) === text).toBe(true);
+      for (const [index, text] of kept.entries()) expect(readTextAt(texts, index) === text).toBe(true);
     }),
     { numRuns: 60 },
   );
@@ -42,7 +42,7 @@ it('300,000 shared texts of a workbook are found by their index', () => {
     texts.appendText(n % 3 === 0 ? '' : `text ${n}`);
     texts.endText();
   }
-  for (let n = 0; n < 300_000; n += 997) expect(textAt(texts, n)).toBe(n % 3 === 0 ? '' : `text ${n}`);
+  for (let n = 0; n < 300_000; n += 997) expect(readTextAt(texts, n)).toBe(n % 3 === 0 ? '' : `text ${n}`);
 });
 
 it.each([

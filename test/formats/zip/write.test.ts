@@ -14,7 +14,7 @@ import { concatBytes } from '../../../src/kernel/bytes.ts';
 const text = new TextEncoder();
 
 /** Stored entries, from an offset on. */
-function written(files: Record<string, string>, start = 0) {
+function writeZip(files: Record<string, string>, start = 0) {
   const entries: WrittenEntry[] = [];
   const parts: Uint8Array[] = [];
   let offset = start;
@@ -39,7 +39,7 @@ function written(files: Record<string, string>, start = 0) {
 describe('the records of a written zip file', () => {
   it('are read back with any names', async () => {
     const files = { 'a.csv': 'a\n1\n', 'pasta/é 😀.txt': 'olá', empty: '' };
-    const { bytes } = written(files);
+    const { bytes } = writeZip(files);
     const zip = openZip(bytes);
     const entries = await readDirectory(zip.read, bytes.length);
     const found = await Promise.all(
@@ -50,7 +50,7 @@ describe('the records of a written zip file', () => {
 
   it('may have offsets beyond 4 GiB', async () => {
     const start = 5 * 1024 ** 3;
-    const { bytes, entries } = written({ 'far.txt': 'far', 'farther.txt': 'farther' }, start);
+    const { bytes, entries } = writeZip({ 'far.txt': 'far', 'farther.txt': 'farther' }, start);
     // What comes before is not looked at.
     const read = async (offset: number, length: number) => {
       const before = new Uint8Array(Math.min(length, Math.max(0, start - offset)));
@@ -63,7 +63,7 @@ describe('the records of a written zip file', () => {
   });
 
   it('may be more than 65,535 entries', async () => {
-    const { bytes } = written(Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`${n}`, ''])));
+    const { bytes } = writeZip(Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`${n}`, ''])));
     const entries = await readDirectory(openZip(bytes).read, bytes.length);
     expect([entries.length, entries.at(-1)?.name]).toEqual([70_000, '69999']);
   });

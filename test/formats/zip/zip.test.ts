@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../../../src/formats/zip/directory.ts';
 import { openZip, unpack } from '../../../src/formats/zip/unpack.ts';
 
-const text = (content: string): Uint8Array => new TextEncoder().encode(content);
-const CSV = text('a,b\n1,2\n'.repeat(500));
+const encodeText = (content: string): Uint8Array => new TextEncoder().encode(content);
+const CSV = encodeText('a,b\n1,2\n'.repeat(500));
 
-const entriesOf = (zip: Uint8Array) => readDirectory(openZip(zip).read, zip.length);
+const readEntries = (zip: Uint8Array) => readDirectory(openZip(zip).read, zip.length);
 
 /** The unpacked entries of an archive, by name. */
-async function contentsOf(zip: Uint8Array): Promise<Record<string, string>> {
+async function readContents(zip: Uint8Array): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
-  for (const entry of await entriesOf(zip)) {
+  for (const entry of await readEntries(zip)) {
     const pieces: Uint8Array[] = [];
     await unpack(openZip(zip), entry, (piece) => void pieces.push(piece.slice()));
     contents[entry.name] = new TextDecoder().decode(Buffer.concat(pieces));
@@ -19,9 +19,9 @@ async function contentsOf(zip: Uint8Array): Promise<Record<string, string>> {
   return contents;
 }
 
-const damaged = async (zip: Uint8Array) => {
+const readDamage = async (zip: Uint8Array) => {
   try {
-    await contentsOf(zip);
+    await readContents(zip);
     return false;
   } catch (error) {
     expect(error).toBeInstanceOf(ZipDamaged);
@@ -38,11 +38,11 @@ describe('a zip archive', () => {
       'pasta/é.csv': new TextDecoder().decode(CSV),
       'vazio.csv': '',
     };
-    expect(await contentsOf(zip)).toEqual(expected);
+    expect(await readContents(zip)).toEqual(expected);
   });
 
   it('may be written in the form for large files (Zip64)', async () => {
-    expect(await contentsOf(as64(zipSync({ 'a.csv': CSV, 'b.csv': text('x') })))).toEqual({
+    expect(await readContents(toZip64(zipSync({ 'a.csv': CSV, 'b.csv': encodeText('x') })))).toEqual({
       'a.csv': new TextDecoder().decode(CSV),
       'b.csv': 'x',
     });
@@ -50,20 +50,20 @@ describe('a zip archive', () => {
 
   it('is reported as damaged wherever it is cut off or a byte of an entry is changed', async () => {
     const zip = zipSync({ 'a.csv': CSV, 'b.csv': [CSV, { level: 0 }] });
-    for (let at = 0; at < zip.length; at += 61) expect(await damaged(zip.slice(0, at))).toBe(true);
-    const [first, second] = await entriesOf(zip);
+    for (let at = 0; at < zip.length; at += 61) expect(await readDamage(zip.slice(0, at))).toBe(true);
+    const [first, second] = await readEntries(zip);
     for (const entry of [first, second] as ZipEntry[]) {
       for (let at = entry.header + 40; at < entry.header + 30 + entry.compressed; at += 53) {
         const changed = zip.slice();
         changed[at] = (changed[at] as number) ^ 1;
-        expect(await damaged(changed)).toBe(true);
+        expect(await readDamage(changed)).toBe(true);
       }
     }
   });
 
   it('is refused when an entry is larger than it claims', async () => {
     const zip = zipSync({ 'a.csv': CSV });
-    const [entry] = (await entriesOf(zip)) as [ZipEntry];
+    const [entry] = (await readEntries(zip)) as [ZipEntry];
     let taken = 0;
     const unpacking = unpack(openZip(zip), { ...entry, size: 100 }, (piece) => {
       taken += piece.length;
@@ -74,7 +74,7 @@ describe('a zip archive', () => {
 });
 
 /** The same archive with a directory for files beyond 4 GB: sizes and places stand in extra fields. */
-function as64(zip: Uint8Array): Uint8Array {
+function toZip64(zip: Uint8Array): Uint8Array {
   const view = new DataView(zip.buffer, zip.byteOffset, zip.length);
   const end = zip.length - 22;
   const [count, length, offset] = [

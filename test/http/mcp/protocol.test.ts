@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
-import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { BASE_URL, call } from '../../support/api.ts';
 import { readRecords } from '../../support/log.ts';
 import { allow, aServiceAccountThat, must, type ServiceAccount, signed } from '../../support/signed.ts';
@@ -221,7 +221,7 @@ describe('POST /mcp', () => {
     const stranger = createAgent(`Bearer ${other.token}`);
     const first = await owner.ask('initialize', makeInitialize('2025-11-25'));
     expect(first.headers.get('mcp-session-id')).toBeNull();
-    await aTable(company.as, 'of_the_owner', [column('name')]);
+    await createTable(company.as, 'of_the_owner', [column('name')]);
     const { body } = await stranger.ask(
       'tools/call',
       { name: 'list_tables', arguments: {} },
@@ -236,9 +236,9 @@ describe('the result of a tool', () => {
     new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
 
   it('has at most 102,400 bytes of text and of structured content, and says where it was cut', async () => {
-    const id = await aTable(company.as, 'long', [column('name'), column('more')]);
+    const id = await createTable(company.as, 'long', [column('name'), column('more')]);
     const rows = Array.from({ length: 900 }, (_, index) => ({ name: `é${index}`.padEnd(100, 'é'), more: 'x' }));
-    await must(tableRoutes(company.as, id).insert(rows));
+    await must(makeTableRoutes(company.as, id).insert(rows));
     const { body, text, data } = await owner.tool('query_rows', { table_id: id, per_page: 900 });
     const { structuredContent } = body.result;
     expect([structuredContent.cut, structuredContent.note]).toEqual([true, expect.stringMatching(/^CUT: .*each list/)]);
@@ -253,8 +253,8 @@ describe('the result of a tool', () => {
   });
 
   it('keeps all rows where cutting long texts is enough', async () => {
-    const id = await aTable(company.as, 'texts', [column('name')]);
-    await must(tableRoutes(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
+    const id = await createTable(company.as, 'texts', [column('name')]);
+    await must(makeTableRoutes(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
     const { data, body } = await owner.tool('query_rows', { table_id: id });
     expect(data.records.map(({ name }: { name: string }) => name)).toEqual([`${'😀'.repeat(1000)}…`, 'short']);
     expect(body.result.structuredContent.cut).toBe(true);
@@ -317,7 +317,7 @@ describe('a caller of /mcp', () => {
   });
 
   it('is counted and audited once per call, with the action and the resource of the tool', async () => {
-    const id = await aTable(company.as, 'recorded', [column('name')]);
+    const id = await createTable(company.as, 'recorded', [column('name')]);
     const answer = await owner.tool('describe_table', { table_id: id });
     const record = await recordOf(answer.headers);
     expect(record).toMatchObject({

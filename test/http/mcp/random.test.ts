@@ -4,7 +4,7 @@ import { beforeAll, expect, inject, it } from 'vitest';
 import { AGENT_TOOLS } from '../../../src/app.ts';
 import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
-import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { aSalesDashboard } from '../../shares/support.ts';
 import { must } from '../../support/signed.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
@@ -31,8 +31,8 @@ let agents: Agent[];
 async function createWorld(word: string): Promise<World> {
   const company = await aProvisionedCompany();
   const sales = await someSales(company);
-  const notes = await aTable(company.as, `notes_${word}`, [column('region'), column('text')]);
-  await must(tableRoutes(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
+  const notes = await createTable(company.as, `notes_${word}`, [column('region'), column('text')]);
+  await must(makeTableRoutes(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
   const { dashboard, rows } = await aSalesDashboard(company, { name: word });
   const concept = await createConcept(company.as, { name: word, description: word, status: 'active' });
   const make = createItemMaker(
@@ -159,7 +159,7 @@ async function readControlDatabase(): Promise<string> {
 }
 
 const readTableRows = async ({ company, ids }: World) =>
-  Promise.all(ids.slice(0, 2).map(async (id) => (await tableRoutes(company.as, id).rows()).body));
+  Promise.all(ids.slice(0, 2).map(async (id) => (await makeTableRoutes(company.as, id).rows()).body));
 
 it(`${calls} random calls of MCP write nothing, show nothing of another company, and cause no server error`, {
   timeout: Math.max(60_000, calls * 100),

@@ -1,4 +1,4 @@
-import { aTable, column } from '../../managed-tables/support.ts';
+import { column, createTable } from '../../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/worlds.ts';
 import { createItemMaker, insertRows } from '../metrics/support.ts';
@@ -13,7 +13,7 @@ export async function createOrders(company: Company) {
     () => as,
     () => concept,
   );
-  const table = await aTable(as, 'orders', [
+  const table = await createTable(as, 'orders', [
     column('total', 'decimal'),
     column('city'),
     column('status'),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { sendOvertaken } from '../../support/rival.ts';
 import { must } from '../../support/signed.ts';
@@ -16,8 +16,8 @@ const YAML_TYPE = 'application/yaml';
 
 /** Tables, of the same names in every company. */
 async function createTables({ as }: Company): Promise<void> {
-  const customers = await aTable(as, 'customers', [column('city')]);
-  const orders = await aTable(as, 'orders', [
+  const customers = await createTable(as, 'customers', [column('city')]);
+  const orders = await createTable(as, 'orders', [
     column('total', 'decimal'),
     column('state'),
     column('day', 'date'),
@@ -25,7 +25,7 @@ async function createTables({ as }: Company): Promise<void> {
   ]);
   const [anna, bruno] = await insertRows(as, customers, [{ city: 'Recife' }, { city: "L'Aquila" }]);
   await must(
-    tableRoutes(as, orders).insert([
+    makeTableRoutes(as, orders).insert([
       { total: 10, state: 'paid', day: '2026-01-05', customer_id: anna },
       { total: 30, state: 'paid', day: '2026-01-06', customer_id: bruno },
       { total: 5, state: "can't", day: '2026-02-01', customer_id: anna },

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
-import { aTable, column, tableRoutes } from '../../managed-tables/support.ts';
+import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { rivalBeforeStatement } from '../../support/tunnel.ts';
 import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
@@ -23,8 +23,12 @@ beforeAll(async () => {
   company = await aProvisionedCompany();
   asOwner = company.as;
   concept = await createConcept(asOwner);
-  tables.customers = await aTable(asOwner, 'customers', [column('name'), column('city'), column('code', 'integer')]);
-  tables.orders = await aTable(asOwner, 'orders', [
+  tables.customers = await createTable(asOwner, 'customers', [
+    column('name'),
+    column('city'),
+    column('code', 'integer'),
+  ]);
+  tables.orders = await createTable(asOwner, 'orders', [
     column('customer_id'),
     column('total', 'decimal'),
     column('status'),
@@ -32,7 +36,7 @@ beforeAll(async () => {
     column('at', 'datetime'),
     column('gift', 'boolean'),
   ]);
-  tables.refunds = await aTable(asOwner, 'refunds', [column('order_id'), column('amount', 'decimal')]);
+  tables.refunds = await createTable(asOwner, 'refunds', [column('order_id'), column('amount', 'decimal')]);
   const [ana, bia, rio] = (await insertRows(asOwner, tables.customers, [
     { name: 'Ana', city: 'Recife', code: 1 },
     { name: 'Bia', city: 'Olinda', code: 2 },
@@ -269,7 +273,10 @@ describe('a metric query', () => {
 
 it('a metric query answers nothing of a denied table that took the name of an allowed one meanwhile', async () => {
   const swapped = [column('swapped', 'integer')];
-  const [open, secret] = [await aTable(asOwner, 'swap_open', swapped), await aTable(asOwner, 'swap_secret', swapped)];
+  const [open, secret] = [
+    await createTable(asOwner, 'swap_open', swapped),
+    await createTable(asOwner, 'swap_secret', swapped),
+  ];
   await insertRows(asOwner, open, [{ swapped: 1 }]);
   await insertRows(asOwner, secret, [{ swapped: 42 }]);
   await metric('Swapped', { formula: 'sum(swapped)', mapped_tables: ['swap_open'] });
@@ -280,8 +287,8 @@ it('a metric query answers nothing of a denied table that took the name of an al
   });
   expect((await queryMetrics(denied, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
   const { outcome } = await rivalBeforeStatement(company.id, /sum\(f\."swapped"\)/, async () => [
-    (await tableRoutes(asOwner, open).put({ display_name: 'swap_was_open' })).status,
-    (await tableRoutes(asOwner, secret).put({ display_name: 'swap_open' })).status,
+    (await makeTableRoutes(asOwner, open).put({ display_name: 'swap_was_open' })).status,
+    (await makeTableRoutes(asOwner, secret).put({ display_name: 'swap_open' })).status,
   ]);
   // Refused, or unknown while the item is checked again.
   const { status } = await queryMetrics(denied, { metrics: ['Swapped'] });
@@ -290,7 +297,11 @@ it('a metric query answers nothing of a denied table that took the name of an al
 });
 
 it('a metric with the aggregation last or first sums the rows of the last or first date of each group', async () => {
-  const stock = await aTable(asOwner, 'stock', [column('shop'), column('day', 'date'), column('pieces', 'integer')]);
+  const stock = await createTable(asOwner, 'stock', [
+    column('shop'),
+    column('day', 'date'),
+    column('pieces', 'integer'),
+  ]);
   await insertRows(asOwner, stock, [
     { shop: 'a', day: '2024-01-01', pieces: 5 },
     { shop: 'a', day: '2024-01-31', pieces: 3 },
@@ -372,7 +383,7 @@ describe('an item of a metric query', () => {
     await metric('Half', { formula: '{{Revenue}} +' });
     await unknown({ metrics: ['Half'] }, 'Half');
     const other = await aProvisionedCompany();
-    await aTable(other.as, 'orders', [column('total', 'decimal')]);
+    await createTable(other.as, 'orders', [column('total', 'decimal')]);
     const { status, body } = await queryMetrics(other.as, { metrics: [items.revenue] });
     expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
   });
@@ -504,8 +515,11 @@ describe('an item of a metric query', () => {
 describe('the relations of a metric query', () => {
   const related = async (name: string, relation: string[], extra: ReturnType<typeof column>[] = []) => {
     const one = `${name}_one`;
-    const id = await aTable(asOwner, one, [column('label'), column('key', 'integer'), ...extra]);
-    const many = await aTable(asOwner, `${name}_many`, [column('one_key', 'integer'), column('other_key', 'integer')]);
+    const id = await createTable(asOwner, one, [column('label'), column('key', 'integer'), ...extra]);
+    const many = await createTable(asOwner, `${name}_many`, [
+      column('one_key', 'integer'),
+      column('other_key', 'integer'),
+    ]);
     const owner = await mapping(`${name} joins`, { mapped_relations: relation });
     await metric(`${name} rows`, { formula: 'count(*)', mapped_tables: [`${name}_many`] });
     await dimension(`${name} label`, { mapped_columns: [`${one}.label`] });
@@ -536,7 +550,7 @@ describe('the relations of a metric query', () => {
       'twofold_many.one_key = twofold_one.key',
       'twofold_many.other_key = twofold_one.key',
     ]);
-    await tableRoutes(asOwner, one).index(['key'], true);
+    await makeTableRoutes(asOwner, one).index(['key'], true);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
     const mapped_relations = ['twofold_many.one_key = twofold_one.key'];
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { mapped_relations } });
@@ -549,7 +563,7 @@ describe('the relations of a metric query', () => {
   it('must end in a unique column, and never lead from one row to many', async () => {
     const { ask, one, many } = await related('fan', ['fan_many.one_key = fan_one.key']);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
-    const { body: index } = await tableRoutes(asOwner, one).index(['key'], true);
+    const { body: index } = await makeTableRoutes(asOwner, one).index(['key'], true);
     await insertRows(asOwner, one, [{ label: 'a', key: 1 }]);
     await insertRows(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
     expect((await ask()).body.rows).toEqual([
@@ -563,16 +577,16 @@ describe('the relations of a metric query', () => {
       'SEMANTIC_QUERY_FANS_OUT',
       ['fan ones', 'fan key'],
     ]);
-    await tableRoutes(asOwner, one).deleteIndex(index.id);
-    await tableRoutes(asOwner, one).index(['key', 'label'], true);
+    await makeTableRoutes(asOwner, one).deleteIndex(index.id);
+    await makeTableRoutes(asOwner, one).index(['key', 'label'], true);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
   });
 
   it('are followed against their direction where both ends are unique', async () => {
     const { ask, one, many } = await related('ring', ['ring_one.key = ring_many.one_key']);
-    await tableRoutes(asOwner, one).index(['key'], true);
+    await makeTableRoutes(asOwner, one).index(['key'], true);
     expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
-    await tableRoutes(asOwner, many).index(['one_key'], true);
+    await makeTableRoutes(asOwner, many).index(['one_key'], true);
     expect((await ask()).status).toBe(200);
     // In a circle there is a way in the direction that was declared.
     await mapping('ring closed', { mapped_relations: ['ring_many.other_key = ring_one.key'] });
@@ -581,7 +595,7 @@ describe('the relations of a metric query', () => {
 
   it('count only while their item is active and without errors', async () => {
     const { ask, one, owner } = await related('gone', ['gone_many.one_key = gone_one.key']);
-    await tableRoutes(asOwner, one).index(['key'], true);
+    await makeTableRoutes(asOwner, one).index(['key'], true);
     expect((await ask()).status).toBe(200);
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'draft' } });
     expect((await ask()).body.error).toBe('SEMANTIC_QUERY_UNREACHABLE');

@@ -1,4 +1,4 @@
-import { aTable, column } from '../../managed-tables/support.ts';
+import { column, createTable } from '../../managed-tables/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { must } from '../../support/signed.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName } from '../support.ts';
@@ -11,7 +11,7 @@ let tableCount = 0;
 export async function createSum(as: Caller) {
   tableCount += 1;
   const name = `summed_${tableCount}`;
-  const id = await aTable(as, name, [column('a', 'integer'), column('b')]);
+  const id = await createTable(as, name, [column('a', 'integer'), column('b')]);
   const metric = makeName('Sum');
   const item = await createItem(as, {
     kind: 'metric',
