@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../src/access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../src/access/commit-access.ts';
 import type { Bindings } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { prepareAccount } from '../../src/modules/accounts/service.ts';
@@ -54,7 +54,7 @@ export async function createCompany(env: Bindings, execution: ExecutionContext, 
         return { robot, key, member };
       }),
     );
-    await commitAccess(ctx, affectPrincipals(id), {
+    await commitAccess(ctx, makeAffectedPrincipals(id), {
       company: insertCompany(ctx.db, company),
       account: account.statement,
       groups: administrators.statements,

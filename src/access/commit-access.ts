@@ -21,10 +21,13 @@ export const commitAccess = <const U extends Unit>(
 ): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
 
 /** Everybody in a company: the permissions of a group or a policy reach all who are bound to it. */
-export const affectEverybody = (companyId: string): AffectedPrincipals => ({ companyId, principals: 'everybody' });
+export const makeAffectedEverybody = (companyId: string): AffectedPrincipals => ({
+  companyId,
+  principals: 'everybody',
+});
 
 /** Only some principals of a company; those who were just made are known to nobody yet, and need not be named. */
-export const affectPrincipals = (companyId: string, ...principals: string[]): AffectedPrincipals => ({
+export const makeAffectedPrincipals = (companyId: string, ...principals: string[]): AffectedPrincipals => ({
   companyId,
   principals,
 });

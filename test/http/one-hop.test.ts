@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { affectPrincipals } from '../../src/access/commit-access.ts';
+import { makeAffectedPrincipals } from '../../src/access/commit-access.ts';
 import { getCachedPrincipal } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
@@ -276,7 +276,9 @@ describe('a change of access that failed', () => {
     const request = () => countQueries((watched) => as.get('/v1/users', { env: watched }));
     await request();
     await inContext({ kind: 'anonymous' }, async (ctx) => {
-      const refused = ctx.changeAccess(affectPrincipals(company.id, id), () => Promise.reject(concurrentChange()));
+      const refused = ctx.changeAccess(makeAffectedPrincipals(company.id, id), () =>
+        Promise.reject(concurrentChange()),
+      );
       await expect(refused).rejects.toThrow('Someone else is changing');
     });
     expect([await request(), await request()]).toEqual([

@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { findDeniedInLists } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -97,7 +97,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
   const next = { id, activates: changes.isActive === true };
   const { updated } = await commitAccess(
     ctx,
-    affectEverybody(companyId),
+    makeAffectedEverybody(companyId),
     {
       cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, next)] : [],
       updated: updateAccount(ctx.db, companyId, id, now, changes),
@@ -129,7 +129,7 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
     found: [account],
     attachments: [attached],
     deleted,
-  } = await commitAccess(ctx, affectEverybody(companyId), {
+  } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     found: selectAccountEvenDeleted(ctx.db, companyId, id),
     attachments: selectAttached(ctx.db, companyId, id),
     deleted: softDeleteAccount(ctx.db, companyId, id, ctx.now()),
@@ -147,7 +147,7 @@ export async function restoreAccount(ctx: PrincipalContext, id: string): Promise
     restored: [restored],
   } = await commitAccess(
     ctx,
-    affectEverybody(ctx.actor.companyId),
+    makeAffectedEverybody(ctx.actor.companyId),
     { restored: undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now()) },
     NAME_IS_UNIQUE,
   );

@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -16,7 +16,7 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   if (!document) throw policyNotFound('policy_id');
   requireMayGrant(ctx.actor, listPolicyGrants(companyId, groupId, policyId, document));
   const of = { companyId, groupId, policyId };
-  const { attachments } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { attachments } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     attached: attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
     attachments: selectAttachment(ctx.db, companyId, groupId, policyId),
   });
@@ -33,7 +33,7 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   if (!group) throw groupNotFound();
   if (!document) throw policyNotAttached();
   requireMayGrant(ctx.actor, toGrantsOfDenials(listPolicyGrants(companyId, groupId, policyId, document)));
-  const { detached } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { detached } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     detached: detachPolicy(ctx.db, companyId, groupId, policyId),
   });
   if (detached.length === 0) throw policyNotAttached();

@@ -1,4 +1,4 @@
-import { affectEverybody, affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { findDeniedEverywhere, isDenied } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
@@ -30,7 +30,7 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
   const { inserted } = await commitAccess(
     ctx,
-    affectPrincipals(companyId, member.principalId),
+    makeAffectedPrincipals(companyId, member.principalId),
     { inserted: statement },
     { 'group_bindings.group_id': bindingExists },
   );
@@ -98,7 +98,7 @@ export async function listMembersByName(
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);
-  const { found, removed } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { found, removed } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     found: selectGroup(ctx.db, companyId, groupId),
     removed: deleteBinding(ctx.db, companyId, groupId, bindingId),
   });

@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -84,7 +84,7 @@ async function storePermissions(
   statements: Statement[],
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const { found } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { found } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),
     changed: statements,
     found: selectGroupWithCounts(ctx.db, companyId, groupId, findDeniedMembers(ctx)),

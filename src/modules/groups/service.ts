@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { findDeniedInLists } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
@@ -169,7 +169,7 @@ export async function changeGroup(
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, id);
-  const { found, deleted } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { found, deleted } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     found: selectGroupEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteGroup(ctx.db, companyId, id, ctx.now()),
     cleared: clearGroup(ctx.db, companyId, id),

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
@@ -86,7 +86,7 @@ function changeUserGroups(
     requireMayGrant(ctx.actor, toGrantsOfDenials(listGroupGrants(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
-    const { found: after } = await commitAccess(ctx, affectPrincipals(companyId, userId), {
+    const { found: after } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
       left: leaveGroups(ctx.db, companyId, userId, leave),
       entered: prepareJoinStatement(ctx, userId, joined),
       found: selectGroupsOfUser(ctx.db, companyId, userId),

@@ -1,8 +1,8 @@
 import {
   type AffectedPrincipals,
-  affectEverybody,
-  affectPrincipals,
   commitAccess,
+  makeAffectedEverybody,
+  makeAffectedPrincipals,
 } from '../../access/commit-access.ts';
 import { findDeniedEverywhere } from '../../access/denials.ts';
 import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
@@ -133,7 +133,9 @@ const MAX_NAMED_MEMBERS = 10;
 const MAX_ANNOUNCED_PRINCIPALS = 100;
 
 export const toAffectedPrincipals = (companyId: string, userIds: string[]): AffectedPrincipals =>
-  userIds.length > MAX_ANNOUNCED_PRINCIPALS ? affectEverybody(companyId) : affectPrincipals(companyId, ...userIds);
+  userIds.length > MAX_ANNOUNCED_PRINCIPALS
+    ? makeAffectedEverybody(companyId)
+    : makeAffectedPrincipals(companyId, ...userIds);
 
 export const enterUsersStatement = (ctx: PrincipalContext, groupId: string, userIds: string[]) =>
   insertUserMembers(

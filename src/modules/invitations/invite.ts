@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { prepareJoining } from '../groups/service.ts';
@@ -26,7 +26,7 @@ export async function inviteUser(
     try {
       const { memberships } = await commitAccess(
         ctx,
-        affectPrincipals(ctx.actor.companyId, user.id),
+        makeAffectedPrincipals(ctx.actor.companyId, user.id),
         {
           invitation: statements,
           joined: join(user.id),

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import type { ConstraintFailures, Statement } from '../../db/client.ts';
@@ -141,7 +141,7 @@ export async function acceptInvitation(
     accepted: [accepted],
   } = await commitAccess(
     ctx,
-    affectPrincipals(found.user.companyId, found.user.id),
+    makeAffectedPrincipals(found.user.companyId, found.user.id),
     prepareAcceptance(ctx.db, found.user, digest, set, ctx.now()),
   );
   if (!accepted) throw invalidInvitation();

@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { findDeniedInLists } from '../../access/denials.ts';
 import type { Grants } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
@@ -59,7 +59,7 @@ export async function changePermission(
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
     requireMayGrant(ctx.actor, toGrants(companyId, { ...before, ...changes }), toGrants(companyId, before));
-    const { updated, found } = await commitAccess(ctx, affectEverybody(companyId), {
+    const { updated, found } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
       updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
       found: selectPermission(ctx.db, companyId, id),
     });
@@ -71,7 +71,7 @@ export async function changePermission(
 export async function deletePermission(ctx: PrincipalContext, id: string): Promise<void> {
   const { deleted } = await commitAccess(
     ctx,
-    affectEverybody(ctx.actor.companyId),
+    makeAffectedEverybody(ctx.actor.companyId),
     deleteRecord(ctx.db, ctx.actor.companyId, id),
   );
   if (deleted.length === 0) throw permissionNotFound();

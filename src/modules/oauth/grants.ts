@@ -1,4 +1,4 @@
-import { affectEverybody, affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireAdministrator } from '../../access/requirements.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
@@ -105,7 +105,7 @@ export const listGrants = async (ctx: PrincipalContext, userId: string | undefin
 /** Revokes a grant: the client is rejected from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
   const person = getGrantOwner(ctx, userId);
-  const { ended } = await commitAccess(ctx, affectPrincipals(person.companyId, person.userId), {
+  const { ended } = await commitAccess(ctx, makeAffectedPrincipals(person.companyId, person.userId), {
     ended: endUserGrant(ctx.db, person, id, ctx.now()),
   });
   if (ended.length === 0) throw oauthGrantNotFound();
@@ -133,7 +133,7 @@ export async function registerCompanyClient(
 /** Deletes a client, and with it the grants of people to it. */
 export async function removeClient(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const { deleted } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { deleted } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     deleted: deleteClient(ctx.db, companyId, id),
     ended: endGrantsOfClient(ctx.db, companyId, formatCompanyClientId(id), ctx.now()),
   });

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
@@ -167,7 +167,7 @@ async function exchangeGrantCode(ctx: Context, code: string, check: (grant: Gran
   };
   const former = await selectFormerGrants(ctx.db, grant);
   const mail = former.length === 0 ? await prepareFirstUseMail(ctx, grant) : null;
-  const { begun } = await commitAccess(ctx, affectPrincipals(companyId, userId), {
+  const { begun } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
     ...beginGrant(ctx.db, grant, { refreshDigest: await sha256Hex(refresh.jti), now, expiresAt: refresh.expiresAt }),
     mail: mail ? [mail.statement] : [],
     client: rememberClient(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
@@ -201,7 +201,7 @@ export async function takeGrant(ctx: Context, code: string): Promise<Grant | und
 }
 
 const endTokenGrant = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
-  commitAccess(ctx, affectPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
+  commitAccess(ctx, makeAffectedPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
 
 /** Exchanges a refresh token for new ones, as a session's is. */
 export async function refreshTokens(
@@ -239,7 +239,7 @@ export async function refreshTokens(
   if (!after) throw invalidGrant();
   requireActiveCompany(after);
   if (!rotation.isDone(after)) {
-    await commitAccess(ctx, affectPrincipals(companyId, userId), { ended: rotation.endCopied });
+    await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), { ended: rotation.endCopied });
     throw invalidGrant();
   }
   const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: after.scopes };

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -77,7 +77,7 @@ export async function createOrganization(
 
   await commitAccess(
     ctx,
-    affectPrincipals(company.id),
+    makeAffectedPrincipals(company.id),
     {
       company: insertCompany(ctx.db, company),
       account: account.statement,

@@ -4,7 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../db/client.ts';
@@ -101,7 +101,7 @@ export async function addPasskey(
     const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_added', sessionId);
     const results = await commitAccess(
       ctx,
-      affectPrincipals(companyId, userId),
+      makeAffectedPrincipals(companyId, userId),
       {
         proof,
         challenge: insertSpentChallenge(ctx.db, challenge, afterChange),
@@ -125,7 +125,7 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
   const {
     renamed,
     passkey: [passkey],
-  } = await commitAccess(ctx, affectPrincipals(companyId, userId), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
     renamed: renamePasskey(ctx.db, getOwner(ctx), id, name),
     signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
     ...consequences.statements,
@@ -149,7 +149,7 @@ export async function removePasskey(ctx: UserContext, id: string, reauthenticati
   await getOwnPasskey(ctx, id);
   await withOwnFactor(ctx, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
-    const results = await commitAccess(ctx, affectPrincipals(companyId, userId), {
+    const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
       proof,
       passkey: deletePasskey(ctx.db, getOwner(ctx), id),
       signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),

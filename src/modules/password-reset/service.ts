@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -93,7 +93,7 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   const { use, setPassword, ...consequences } = prepareReset(ctx.db, reset, passwordHash, ctx.now());
   const {
     setPassword: [changed],
-  } = await commitAccess(ctx, affectPrincipals(user.companyId, user.id), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(user.companyId, user.id), {
     use,
     setPassword,
     mail: mail.statement,

@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { isDeniedOn } from '../../access/denials.ts';
 import { dependsOnResource, findRules } from '../../access/evaluation.ts';
 import { requireMayWritePolicy } from '../../access/grants.ts';
@@ -131,7 +131,7 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
     const set = { ...changes, updatedAt: ctx.now() };
     const { updated, found } = await commitAccess(
       ctx,
-      affectEverybody(ctx.actor.companyId),
+      makeAffectedEverybody(ctx.actor.companyId),
       {
         updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set),
         found: selectPolicy(ctx.db, ctx.actor.companyId, id),
@@ -149,7 +149,7 @@ export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<v
   const {
     deleted,
     counted: [attached],
-  } = await commitAccess(ctx, affectEverybody(companyId), {
+  } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     deleted: deleteRecord(ctx.db, companyId, id),
     counted: countAttachments(ctx.db, companyId, id),
   });

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { selectAccess, toAccessSources } from '../../access/sources.ts';
@@ -90,7 +90,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
     owner: [serviceAccount],
     found: [key],
     revoked,
-  } = await commitAccess(ctx, affectPrincipals(companyId, serviceAccountId), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(companyId, serviceAccountId), {
     owner: selectServiceAccount(ctx.db, companyId, serviceAccountId),
     found: selectKey(ctx.db, companyId, serviceAccountId, keyId),
     revoked: deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -119,7 +119,7 @@ export async function changeServiceAccount(
   const { companyId } = ctx.actor;
   const {
     updated: [changed],
-  } = await commitAccess(ctx, affectPrincipals(companyId, id), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     updated: updateServiceAccount(ctx.db, companyId, id, ctx.now(), changes),
   });
   if (!changed) throw serviceAccountNotFound();
@@ -133,7 +133,7 @@ export async function deleteServiceAccount(ctx: PrincipalContext, id: string): P
   const {
     found: [found],
     deleted,
-  } = await commitAccess(ctx, affectPrincipals(companyId, id), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     found: selectServiceAccountEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteServiceAccount(ctx.db, companyId, id, now),
     ended: endServiceAccount(ctx.db, companyId, id, now),

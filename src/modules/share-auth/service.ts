@@ -1,5 +1,5 @@
 import type { OutsiderActor } from '../../access/actors.ts';
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
@@ -138,7 +138,7 @@ export async function refreshPortalSession(
   if (!live) throw invalidToken();
   requireActiveCompany(live);
   if (!rotation.isDone(live)) {
-    await commitAccess(ctx, affectPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
+    await commitAccess(ctx, makeAffectedPrincipals(key.companyId, key.outsiderId), { ended: rotation.endCopied });
     throw invalidToken();
   }
   return { outsider: live.outsider, tokens: await issuePortalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
@@ -147,7 +147,7 @@ export async function refreshPortalSession(
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<void> {
   const { companyId, id, sessionId } = ctx.actor;
-  await commitAccess(ctx, affectPrincipals(companyId, id), {
+  await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     ended: endSession(ctx.db, companyId, sessionId, ctx.now()),
   });
 }

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
 import { countChangedRows } from '../../db/client.ts';
 import { afterChange } from '../../db/statements.ts';
@@ -22,7 +22,7 @@ export async function changePassword(ctx: UserContext, input: { current: string;
     const now = ctx.now();
     const passwordHash = await hashPassword(input.next);
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
-    const results = await commitAccess(ctx, affectPrincipals(companyId, id), {
+    const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, passwordHash, now),
       mail: mail.statement,
       sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),

@@ -1,5 +1,5 @@
 import type { AnonymousActor, UserActor } from '../../access/actors.ts';
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
@@ -70,7 +70,7 @@ export async function enableSecondFactor(
     attempt(ctx, guessSecondFactor(factor.companyId, factor.userId), async () => {
       const { codes, stored } = await newBackupCodes(ctx, factor.id);
       const consequences = prepareConsequences(ctx, caller.actor, 'second_factor_enabled', caller.actor.sessionId);
-      const results = await commitAccess(ctx, affectPrincipals(factor.companyId, factor.userId), {
+      const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
         proof,
         use: useProofAfterChange(ctx.db, factor, await proveCode(ctx, factor, { totp: code })),
         ...confirmFactor(ctx.db, factor, stored, ctx.now()),
@@ -102,7 +102,7 @@ async function enableAndSignIn(
     const enabled = { ...user, sessionEpoch: user.sessionEpoch + 1 };
     const session = await prepareSession(ctx, enabled, { when: afterChange });
     const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
-    const results = await commitAccess(ctx, affectPrincipals(factor.companyId, factor.userId), {
+    const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, { purpose: 'setup', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),
       ...confirmFactor(ctx.db, factor, stored, now),

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { selectAccess, toAccessSources } from '../../access/sources.ts';
@@ -24,7 +24,7 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
   const factor = await enabledFactor(ctx);
   await withReauthentication(ctx, factor, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
-    const results = await commitAccess(ctx, affectPrincipals(ctx.actor.companyId, ctx.actor.id), {
+    const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...removeFactor(ctx.db, factor, ctx.now()),
       ...consequences.statements,
@@ -42,7 +42,7 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
   return withReauthentication(ctx, factor, reauthentication, async (proof) => {
     const { codes, stored } = await newBackupCodes(ctx, factor.id);
     const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
-    const results = await commitAccess(ctx, affectPrincipals(ctx.actor.companyId, ctx.actor.id), {
+    const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...addBackupCodes(ctx.db, factor, stored),
       ...consequences.statements,
@@ -73,7 +73,7 @@ export async function resetSecondFactor(ctx: PrincipalContext, userId: string): 
   requireMayGrant(ctx.actor, toAccessSources(companyId, user.isOwner, access));
   const taken = takeFactors(ctx.db, user, ctx.now());
   const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
-  const results = await commitAccess(ctx, affectPrincipals(companyId, userId), {
+  const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
     user: taken.user,
     ...consequences.statements,
     factors: taken.factors,

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
@@ -77,7 +77,7 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
   if (!live) throw invalidToken();
   requireActiveCompany(live);
   if (!rotation.isDone(live)) {
-    await commitAccess(ctx, affectPrincipals(key.companyId, key.userId), { ended: rotation.endCopied });
+    await commitAccess(ctx, makeAffectedPrincipals(key.companyId, key.userId), { ended: rotation.endCopied });
     throw invalidToken();
   }
   return tokenPair(ctx, live.user, rotation.tokenOf(live));
@@ -86,7 +86,7 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function logOut(ctx: UserContext): Promise<void> {
   const { companyId, id, sessionId } = ctx.actor;
-  await commitAccess(ctx, affectPrincipals(companyId, id), {
+  await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     ended: endSession(ctx.db, companyId, sessionId, ctx.now()),
   });
 }
@@ -97,7 +97,7 @@ export async function ownSessions(ctx: UserContext): Promise<Session[]> {
 
 export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
   const owner = sessionOwner(ctx);
-  const { ended } = await commitAccess(ctx, affectPrincipals(owner.companyId, owner.userId), {
+  const { ended } = await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, owner.userId), {
     ended: endUserSession(ctx.db, owner, id, ctx.now()),
   });
   if (ended.length === 0) throw sessionNotFound();
@@ -106,7 +106,7 @@ export async function endOwnSession(ctx: UserContext, id: string): Promise<void>
 /** Ends the caller's sessions but this one, and every sign-in under way. */
 export async function endOtherSessions(ctx: UserContext): Promise<void> {
   const owner = sessionOwner(ctx);
-  await commitAccess(ctx, affectPrincipals(owner.companyId, owner.userId), {
+  await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, owner.userId), {
     signIns: endSignInsUnderWay(ctx.db, owner),
     sessions: endUserSessions(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
   });
@@ -117,7 +117,7 @@ export async function endSessionsOfUser(ctx: PrincipalContext, userId: string): 
   const owner = { companyId: ctx.actor.companyId, userId };
   const {
     users: [user],
-  } = await commitAccess(ctx, affectPrincipals(owner.companyId, userId), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, userId), {
     users: selectUser(ctx.db, owner.companyId, userId),
     signIns: endSignInsUnderWay(ctx.db, owner),
     sessions: endUserSessions(ctx.db, owner, ctx.now()),

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { findDeniedEverywhere, findDeniedInLists } from '../../access/denials.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { writeWithoutEscalation } from '../../access/grants.ts';
@@ -126,7 +126,7 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
     updated,
   } = await commitAccess(
     ctx,
-    affectPrincipals(companyId, id),
+    makeAffectedPrincipals(companyId, id),
     {
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
@@ -161,7 +161,7 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   const {
     found: [user],
     deleted,
-  } = await commitAccess(ctx, affectPrincipals(companyId, id), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     found: selectUserEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteUser(ctx.db, companyId, id, now),
     memberships: removeMemberships(ctx.db, companyId, id),

@@ -1,4 +1,4 @@
-import { affectPrincipals, commitAccess } from '../../access/commit-access.ts';
+import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -124,7 +124,7 @@ export async function changeProfile(
   const {
     updated: [user],
     memberships,
-  } = await commitAccess(ctx, affectPrincipals(companyId, id), {
+  } = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     updated: updateUser(ctx.db, companyId, id, ctx.now(), changes),
     memberships: selectGroupsOfUser(ctx.db, companyId, id),
   });

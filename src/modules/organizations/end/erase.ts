@@ -1,4 +1,4 @@
-import { affectPrincipals } from '../../../access/commit-access.ts';
+import { makeAffectedPrincipals } from '../../../access/commit-access.ts';
 import type { CompanyContext, Context } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
@@ -58,7 +58,7 @@ async function continueErasure(ctx: CompanyContext, { id, stores }: store.Compan
     return ctx.now();
   }
   const now = ctx.now();
-  await ctx.changeAccess(affectPrincipals(id), () =>
+  await ctx.changeAccess(makeAffectedPrincipals(id), () =>
     commit(ctx.db, {
       company: store.deleteCompany(ctx.db, id),
       end: store.completeEnd(ctx.db, id, { now, dueAt: now + (LATE_ERASURE_DELAYS_MS[0] as number) }),

@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../../access/commit-access.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { listPersonalColumns, viewValue } from '../../../db/shown-columns.ts';
 import { type Person, redactJson, redactText } from '../../../logs/redaction.ts';
@@ -82,7 +82,7 @@ export async function eraseControlRecords(
   const { companyId } = ctx.actor;
   const erased = await replaceByPseudonym(ctx, person, store.NAMING_TABLES);
   const about = COMPANY_TABLES.filter((held) => held.about !== null);
-  const { deleted } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { deleted } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     inviters: names.map((name) => store.forgetInviter(ctx.db, companyId, name)),
     deleted: about.map((held) => store.deleteRowsAboutPerson(ctx.db, held, companyId, person)),
   });
@@ -106,7 +106,7 @@ async function replaceByPseudonym(
       const changing = rows;
       rows = [];
       if (changing.length === 0) return;
-      const { replaced } = await commitAccess(ctx, affectEverybody(companyId), {
+      const { replaced } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
         replaced: changing.map(({ rowNumber, texts }) => store.replaceTexts(ctx.db, table, rowNumber, texts)),
       });
       const count = replaced.reduce((sum, rows) => sum + rows.length, 0);

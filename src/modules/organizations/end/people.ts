@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../../access/commit-access.ts';
 import { peopleOnly } from '../../../access/failures.ts';
 import { requireAdministrator } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
@@ -85,7 +85,7 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   const isActive = (user: (typeof users)[number]) => user.isActive && user.deletedAt === null;
   if (users.some(isActive)) throw userActive();
   const now = ctx.now();
-  const { left } = await commitAccess(ctx, affectEverybody(companyId), {
+  const { left } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     deleted: store.deleteInactive(ctx.db, companyId, person.email, now),
     ended: store.endSessions(ctx.db, companyId, person.ids, now),
     left: store.selectUsers(ctx.db, companyId, person.email),

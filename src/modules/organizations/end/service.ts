@@ -1,4 +1,4 @@
-import { affectEverybody, commitAccess } from '../../../access/commit-access.ts';
+import { commitAccess, makeAffectedEverybody } from '../../../access/commit-access.ts';
 import type { Context } from '../../../context.ts';
 import { DAY_MS } from '../../../kernel/clock.ts';
 import { isoTimestamp } from '../../../kernel/fields.ts';
@@ -31,7 +31,7 @@ export interface Certificate {
 export async function endOrganization(ctx: Context, id: string, afterDays: number): Promise<number> {
   const before = await getOrganization(ctx, id);
   const now = ctx.now();
-  const { ending } = await commitAccess(ctx, affectEverybody(before.id), {
+  const { ending } = await commitAccess(ctx, makeAffectedEverybody(before.id), {
     ending: store.requestEnd(ctx.db, before.id, now + afterDays * DAY_MS, now),
   });
   const [company] = ending;
@@ -42,7 +42,7 @@ export async function endOrganization(ctx: Context, id: string, afterDays: numbe
 /** Restores a company that is scheduled for deletion, if its erasure has not started. */
 export async function restoreOrganization(ctx: Context, id: string): Promise<Company> {
   const before = await getOrganization(ctx, id);
-  const { restored } = await commitAccess(ctx, affectEverybody(before.id), {
+  const { restored } = await commitAccess(ctx, makeAffectedEverybody(before.id), {
     restored: store.withdrawEnd(ctx.db, before.id, ctx.now()),
   });
   const [company] = restored;

@@ -1,4 +1,4 @@
-import { affectPrincipals } from '../../../access/commit-access.ts';
+import { makeAffectedPrincipals } from '../../../access/commit-access.ts';
 import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../../db/client.ts';
@@ -335,7 +335,7 @@ const controlRecordStore: DataStore = {
     const tables = CONTROL_TABLES.slice(from, from + TABLES_PER_STEP);
     if (tables.length === 0) return { removed: 0, next: null };
     // Nobody is let in since it was suspended: there is nobody to whom it would have to be announced.
-    const { deleted } = await ctx.changeAccess(affectPrincipals(companyId), () =>
+    const { deleted } = await ctx.changeAccess(makeAffectedPrincipals(companyId), () =>
       commit(ctx.db, {
         deleted: tables.flatMap((table) => [
           deleteRows(ctx.db, table, companyId),
